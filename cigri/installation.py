@@ -12,6 +12,7 @@ from cigri.rules.scheduler_in_use import USUAL_SCHEDULER
 from cigri.settings import sources
 
 if TYPE_CHECKING:
+    from cigri.outputs.destination import CollectingPlace
     from cigri.settings.sections import Settings
 
 PORTAL_SOCKET, PORTAL_PORT = "portal.sock", "portal.port"  # in the data directory
@@ -109,6 +110,16 @@ def purge_after() -> float:
     """Days after its end that a campaign's files stay on the clusters: history.purge_after, read in the same way."""
     history = sources.gather(os.environ, is_client=True).values.get("history")
     return float(history.get("purge_after", sources.USUAL_PURGE)) if isinstance(history, dict) else sources.USUAL_PURGE
+
+
+def stored_outputs(campaign_id: int) -> "CollectingPlace":
+    """Where the outputs of a campaign are kept that the grid has collected, read in the same way."""
+    from cigri.outputs.destination import NUMBER, CollectingPlace
+
+    values = sources.gather(os.environ, is_client=True).values
+    named = _one(values, "outputs", "directory")
+    store = Path(named).expanduser().absolute() if named else _data_directory(values) / "outputs"
+    return CollectingPlace(store / str(campaign_id), NUMBER)
 
 
 def _one(values: Mapping[str, Any], section: str, name: str) -> str:

@@ -21,8 +21,12 @@ class CampaignState(StrEnum):
 
 
 class TaskState(StrEnum):
-    """WAITING: to be done. ASSIGNED: a live job carries it. The others are final until a person re-opens the task."""
+    """BLOCKED: its campaign waits for others. WAITING: to be done. ASSIGNED: a live job carries it.
 
+    The others are final until a person re-opens the task.
+    """
+
+    BLOCKED = "blocked"
     WAITING = "waiting"
     ASSIGNED = "assigned"
     DONE = "done"
@@ -105,18 +109,30 @@ class KillReason(StrEnum):
 
 
 class SubjectKind(StrEnum):
-    """Whom a target or a quota is about."""
+    """Whom a target is about, or a quota of all of somebody's jobs."""
 
     USER = "user"
     PROJECT = "project"
+
+
+class AfterWhen(StrEnum):
+    """How what a campaign waits for has to end. SUCCESS: with no more failed tasks than tolerated; FAILURE: with more.
+
+    END: however it ends.
+    """
+
+    SUCCESS = "success"
+    END = "end"
+    FAILURE = "failure"
 
 
 class CeilingKind(StrEnum):
     """What keeps a campaign from more jobs by somebody's word. TESTS: those that a user may have on a cluster."""
 
     LIMIT = "limit"
-    USER = "user"
-    PROJECT = "project"
+    QUOTA_CORES = "quota_cores"
+    QUOTA_JOBS = "quota_jobs"
+    QUOTA_CORE_HOURS = "quota_core_hours"
     MAX_JOBS = "max_jobs"
     TESTS = "tests"
 
@@ -129,8 +145,9 @@ class CutReason(StrEnum):
     TRIAL = "trial"
     SCOUTS = "scouts"
     LIMIT = "limit"
-    USER = "user"
-    PROJECT = "project"
+    QUOTA_CORES = "quota_cores"
+    QUOTA_JOBS = "quota_jobs"
+    QUOTA_CORE_HOURS = "quota_core_hours"
     FULL = "full"
     ORDER = "order"
     RESERVED = "reserved"
@@ -170,6 +187,41 @@ class EventLevel(StrEnum):
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
+
+
+class NewsTag(StrEnum):
+    """What people are told of a campaign, in OAR's words."""
+
+    RUNNING = "RUNNING"
+    END = "END"
+    ERROR = "ERROR"
+    INFO = "INFO"
+    SUSPENDED = "SUSPENDED"
+    RESUMING = "RESUMING"
+
+
+class Severity(StrEnum):
+    """How much news matter, the least first."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class Channel(StrEnum):
+    """The way on which news reach a person."""
+
+    MAIL = "mail"
+    EXEC = "exec"
+    WEBHOOK = "webhook"
+
+
+class MessageState(StrEnum):
+    """WAITING: to be sent, or sent again."""
+
+    WAITING = "waiting"
+    SENT = "sent"
+    FAILED = "failed"
 
 
 class Closing(StrEnum):
@@ -217,8 +269,10 @@ CAMPAIGN_LIFE = Life(
 )
 
 TASK_LIFE = Life(
-    begins={TaskState.WAITING: "submitted"},
+    begins={TaskState.WAITING: "submitted", TaskState.BLOCKED: "submitted, and its campaign waits for others"},
     moves={
+        (TaskState.BLOCKED, TaskState.WAITING): "what it waits for has ended as it is to, or its user waits no longer",
+        (TaskState.BLOCKED, TaskState.CANCELLED): "its user cancels the campaign",
         (TaskState.WAITING, TaskState.ASSIGNED): "a campaign scheduler gives it to a job",
         (TaskState.ASSIGNED, TaskState.WAITING): "the attempt is to be made again",
         (TaskState.ASSIGNED, TaskState.DONE): "an attempt succeeds",
@@ -298,6 +352,15 @@ STEP_LIFE = Life(
     },
 )
 
+MESSAGE_LIFE = Life(
+    begins={MessageState.WAITING: "there is news for a subscription"},
+    moves={
+        (MessageState.WAITING, MessageState.SENT): "its receiver has taken it",
+        (MessageState.WAITING, MessageState.FAILED): "its receiver has not taken it, too often",
+    },
+)
+
+LEFT_TO_DO = (TaskState.BLOCKED, TaskState.WAITING, TaskState.ASSIGNED)
 LIVE_JOBS = (JobState.TO_LAUNCH, JobState.LAUNCHING, JobState.SUBMITTED, JobState.RUNNING)
 WAITING_JOBS = (JobState.TO_LAUNCH, JobState.LAUNCHING, JobState.SUBMITTED)
 OPEN_CAMPAIGNS = (CampaignState.IN_TREATMENT, CampaignState.PAUSED)

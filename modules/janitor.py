@@ -2,6 +2,7 @@
 
 import logging
 from collections import Counter, defaultdict
+from shutil import rmtree
 
 from cigri.database import server_time
 from cigri.errors import AnswerUnreadable, TransportError
@@ -20,11 +21,15 @@ from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.home import grid_key
 from cigri.flow.inputs import CachedPlace, forget_cached, list_unused, put_cached
+from cigri.flow.messages import forget_messages
+from cigri.flow.ssh_keys import forget_keys
 from cigri.flow.stored_inputs import forget_stored, list_unneeded
+from cigri.flow.subscriptions import forget_subscriptions
 from cigri.flow.tokens import forget_tokens
 from cigri.flow.views.invariants import BROKEN_PROMISE, RULES, examine
 from cigri.inputs.store import store_of
 from cigri.orders import DropFiles, PurgeCampaign
+from cigri.outputs.store import stored_outputs
 from cigri.program.tools import Report, Tools
 from cigri.states import EventLevel
 from cigri.text.units import DAY
@@ -51,7 +56,10 @@ def run_once(tools: Tools) -> Report:
         with tools.database.begin() as conn:
             report["forgotten rows"] = forget(conn, limits.keep_usage, limits.keep_events)
             report["forgotten changes"] = forget_audit(conn, limits.keep_events)
+            report["forgotten messages"] = forget_messages(conn, limits.keep_events)
+            report["forgotten subscriptions"] = forget_subscriptions(conn)
             report["forgotten tokens"] = forget_tokens(conn, limits.keep_events)
+            report["forgotten SSH keys"] = forget_keys(conn, limits.keep_events)
             report["removed pools"] = forget_pools(conn, tools.settings.resources.keep_pools)
             report["forgotten durations"] = forget_durations(conn, limits.keep_durations)
             sick = {finding.rule: finding for finding in examine(conn)}
@@ -78,6 +86,8 @@ def _purge(tools: Tools, days: float) -> int:
     ]
     with tools.database.begin() as conn:
         put_purged(conn, purged)
+    for campaign_id in purged:
+        rmtree(stored_outputs(tools.settings, campaign_id).root, ignore_errors=True)
     return len(purged)
 
 

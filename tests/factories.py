@@ -11,16 +11,19 @@ from cigri.drivers import Capacity
 from cigri.flow.batches import put_batch, put_submitted
 from cigri.flow.cluster_states import put_cluster_state
 from cigri.flow.clusters import find_cluster, put_cluster
+from cigri.flow.dependencies import NewDependency
 from cigri.flow.ends import EndedAttempt, EndedJob, put_ended
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.home import grid_key
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.live_jobs import SeenJob, list_watched, move_seen
 from cigri.flow.passes import Pass, put_pass
+from cigri.flow.quotas import Amounts, put_quota
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.live_attempts import list_attempts
 from cigri.program.cycle import CYCLE
+from cigri.rules.quotas import QuotaRule
 from cigri.rules.verdicts import TaskPast, judge
 from cigri.settings.sections import JobSettings
 from cigri.states import CampaignType, EventLevel, JobState, Outcome, TaskState
@@ -61,6 +64,7 @@ def a_campaign(
     user: str = "alice",
     clusters: Sequence[str] = ("dahu",),
     max_replicas: int | None = None,
+    after: Sequence[NewDependency] = (),
 ) -> int:
     """A campaign of tasks that wait: so many, or with these parameters; replicas may use half its core-seconds."""
     parameters: Sequence[object] = [str(i) for i in range(tasks)] if isinstance(tasks, int) else tasks
@@ -68,7 +72,7 @@ def a_campaign(
     parts = {cluster: NewCampaignCluster(settings, 1, None, False, False) for cluster in clusters}
     replicas = (0.5, max_replicas) if max_replicas else (None, None)
     campaign = NewCampaign(name, user, CampaignType.DEFAULT, "", "workqueue", {}, parts, *replicas)
-    return put_campaign(conn, campaign, parameters)
+    return put_campaign(conn, campaign, parameters, after=after)
 
 
 def submitted_jobs(conn: Connection, campaign_id: int, cluster_id: int, jobs: int, *, tasks: int = 1) -> list[int]:
@@ -124,3 +128,18 @@ def end_jobs(
             message = f"{outcome}, exit code {exit_code}; stderr ends: no such file"
             ids = (one.campaign_id, cluster_id, one.job_id, one.task_id)
             put_events(conn, [NewEvent("TASK_FAILED", EventLevel.ERROR, f"task {one.task_id}", message, *ids)])
+
+
+def a_quota(
+    conn: Connection,
+    rule: str,
+    cores: int | None = None,
+    jobs: int | None = None,
+    core_hours: float | None = None,
+    cluster: str = "",
+    days: int = 30,
+) -> None:
+    """`rule`: QUEUE,PROJECT,TYPE,USER."""
+    seconds = None if core_hours is None else round(core_hours * 3600)
+    amounts = Amounts(cores, jobs, seconds, None if core_hours is None else days)
+    put_quota(conn, QuotaRule.parse(rule), amounts, cluster)

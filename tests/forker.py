@@ -36,6 +36,7 @@ IMPORTED = (
     "modules.predictor.algorithms.simple",
     "modules.runner",
     "modules.updator",
+    "tests.faults.dying",
 )
 
 

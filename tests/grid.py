@@ -6,7 +6,7 @@ import os
 import secrets
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,7 @@ from cigri import jdl
 from cigri.database import Database
 from cigri.errors import DatabaseUnavailable
 from cigri.flow.clusters import put_cluster
+from cigri.flow.dependencies import NewDependency
 from cigri.flow.kills import ask_kills
 from cigri.flow.submissions import put_campaign
 from cigri.flow.views.invariants import examine
@@ -26,11 +27,11 @@ from cigri.program.tools import Report, Tools
 from cigri.settings.sections import PolicySettings, Settings
 from cigri.states import KillReason
 from cigri.submission import new_campaign
-from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, stager, updator
+from modules import campaign_schedulers, killer, matcher, metascheduler, notifier, predictor, runner, stager, updator
 from tests.waiting import PATIENCE, looks
 
 TESTBED = Path(__file__).parents[1] / "scripts" / "testbed"
-CYCLE = (updator, predictor, matcher, stager, metascheduler, campaign_schedulers, runner, killer)
+CYCLE = (updator, predictor, matcher, stager, metascheduler, campaign_schedulers, runner, killer, notifier)
 QUICK = {
     "poll_interval": 0.0,
     "record_grace": 1.0,
@@ -103,7 +104,12 @@ class Grid:
             put_cluster(conn, site.name, site.config)
 
     def submit(self, params: list[Any], command: str = "", **fields: Any) -> int:
-        """A campaign each of whose tasks appends its number to the file `ran`, then does `command`."""
+        """A campaign each of whose tasks appends its number to the file `ran`, then does `command`.
+
+        The fields `sums`, of the files that each task takes along, and `waits_for` are none of its description.
+        """
+        sums = fields.pop("sums", None)
+        waits_for: Sequence[NewDependency] = fields.pop("waits_for", ())
         program = f'echo "$CIGRI_TASK_NUMBER" >>{self.place}/ran; {command or ":"}'
         quoted = program.replace("{", "{{").replace("}", "}}").replace("'", "'\\''")
         description = {
@@ -116,7 +122,8 @@ class Grid:
         }
         found = jdl.parse(json.dumps(description), format="json", base=Path("/"), home=Path("/"))
         with self.database.begin() as conn:
-            return put_campaign(conn, new_campaign(found, self.site.user), found.parameters())
+            parameters = found.parameters()
+            return put_campaign(conn, new_campaign(found, self.site.user), parameters, sums=sums, after=waits_for)
 
     def cycle(self) -> Report:
         report: Report = Counter()

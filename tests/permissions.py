@@ -40,6 +40,8 @@ class Permission(StrEnum):
 
 def permission(endpoint: Endpoint[..., Any], who: Who) -> Permission:
     """What is declared, said of one who asks."""
+    if endpoint.may is May.ANYBODY:
+        return Permission.YES
     if who is Who.ANONYMOUS:
         return Permission.UNKNOWN
     match endpoint.may:

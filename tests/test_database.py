@@ -1,9 +1,12 @@
 """Connections kept between transactions: those that the server has ended meanwhile are replaced unseen."""
 
+import os
+
 import psycopg
 from sqlalchemy import text
 
 from cigri.database import Database
+from cigri.database.giving_way import give_way
 from tests.grid import until
 
 
@@ -36,3 +39,30 @@ def test_one_who_reads_opens_no_transaction_and_the_next_one_does(database: Data
             mine = conn.scalar(pid)
             with database.lock("other"), database.read() as other:
                 assert other.scalar(state, {"pid": mine}) == expected
+
+
+def test_sessions_of_a_server_of_this_host_give_way_and_others_go_on(database: Database) -> None:
+    niceness = os.getpriority(os.PRIO_PROCESS, os.getpid()) + 1
+    polite = Database(database.url)
+    give_way(polite, niceness)
+    try:
+        with polite.begin() as conn, database.begin() as other:
+            pids = [session.scalar(text("SELECT pg_backend_pid()")) for session in (conn, other)]
+            found = [os.getpriority(os.PRIO_PROCESS, pid) for pid in pids if pid]
+    finally:
+        polite.close()
+    assert (found[0], found[1] < niceness) == (niceness, True)
+
+
+def test_a_connection_that_is_in_use_when_the_database_is_closed_is_closed_when_it_comes_back(
+    database: Database,
+) -> None:
+    with database.begin() as conn:
+        used = conn.connection.driver_connection
+        assert used
+        database.close()
+        assert conn.scalar(text("SELECT 1")) == 1
+        assert not used.closed
+    assert used.closed
+    with database.begin() as conn:
+        assert conn.scalar(text("SELECT 1")) == 1, "it may be used again"

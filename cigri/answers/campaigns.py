@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, NamedTuple
 
+from cigri.answers.after import AfterView
 from cigri.answers.failures import FailureKind
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, CampaignType, JobState, Outcome, StepState, TaskState
 from cigri.text.plain import INLINE
@@ -29,6 +30,8 @@ class CampaignView(NamedTuple):
     """When its last task ended, or it was cancelled; null while it is open."""
     archived_at: datetime | None
     """When its tasks went to the history; null before."""
+    blocked: int
+    """Tasks that wait for other campaigns."""
     waiting: int
     """Tasks that no job carries."""
     assigned: int
@@ -79,6 +82,14 @@ class CampaignView(NamedTuple):
     """Whether its epilogue failed on a cluster."""
     served_by: str
     """The campaign scheduler that serves it now."""
+    uncollected: int
+    """Tasks whose outputs are still to come from clusters by themselves."""
+    uncollected_bytes: int
+    """How much these outputs are."""
+    collected: int
+    """Tasks whose outputs have come so."""
+    lost: int
+    """Tasks whose outputs were to come so, and were given up."""
 
     @property
     def is_open(self) -> bool:
@@ -105,12 +116,32 @@ class PartView(NamedTuple):
     """How far its epilogue is there."""
     lacks_inputs: bool
     """Whether files that its tasks need are on their way there."""
+    outputs_wait: bool
+    """Whether so much of its outputs, or of others', is still to come from there that it gets no new jobs."""
     done: int
     """Attempts that were successes there."""
     failed: int
     """Attempts that failed there."""
     resubmitted: int
     """Attempts that were tried again."""
+    width: int
+    """Cores that a task has there."""
+    profiled: int
+    """Successful tasks there of which it is known what they used."""
+    cpu: float | None
+    """Seconds of processors that one of these used, on the mean."""
+    most_cpu: float | None
+    """Seconds of processors that the one that used most has used."""
+    busy: float | None
+    """Cores that such a task kept busy while it ran, on the mean."""
+    bytes_read: float | None
+    """Bytes that one of them read, on the mean."""
+    most_read: float | None
+    """Bytes that the one that read most has read."""
+    bytes_written: float | None
+    """Bytes that one of them wrote, on the mean."""
+    most_written: float | None
+    """Bytes that the one that wrote most has written."""
     throughput: float | None
     """Tasks done there per hour."""
     mean: float | None
@@ -229,6 +260,8 @@ class WholeCampaign(NamedTuple):
     """How its tasks failed, those that failed alike together."""
     tests: list[ClusterTest]
     """Of a test campaign, its clusters."""
+    after: list[AfterView]
+    """Campaigns that it waits for, or has waited for."""
     files_until: datetime | None
     """Until when what its tasks wrote stays on the clusters; null: it is open, or all of it was removed."""
 

@@ -107,6 +107,33 @@ class GridFigures(NamedTuple):
     """The share of 90 % intervals, of campaigns that ended in the last day, that held the end; null: there is none."""
 
 
+class UsedWork(NamedTuple):
+    """Core-seconds that ended jobs used in the days asked for, together for what was not asked to be told apart."""
+
+    day: datetime | None
+    """When the day begins, in UTC; null: of all days."""
+    user: str | None
+    """Whose campaigns they were of; null: of everybody's."""
+    project: str | None
+    """The project of these campaigns, "" of none; null: of all."""
+    cluster: str | None
+    """The cluster; null: on all."""
+    type: str | None
+    """The type of the jobs, "" of some that were archived long ago; null: of all."""
+    jobs: int
+    """How many ended."""
+    well: float
+    """Core-seconds of those that succeeded."""
+    failed: float
+    """Core-seconds of those that failed by their own fault, or came to the limit of time or memory."""
+    lost: float
+    """Core-seconds of others: preempted, killed, lost, or with a result that is doubted."""
+    replicas: float
+    """Core-seconds of those that tried tasks at the same time as others."""
+    asked: float
+    """Core-seconds that all of them had asked for by their walltimes, each on the day of its end."""
+
+
 class AccountedWork(NamedTuple):
     """Core-seconds that ended jobs of somebody used on a cluster in the days asked for."""
 

@@ -70,6 +70,12 @@ class JobView(NamedTuple):
     """Whether its user wants it to stand still."""
     resources: dict[str, Any] | None = None
     """What each task of its campaign asks for there, as it is described."""
+    checkpoint_period: int | None = None
+    """Seconds between two checkpoints, where the grid has chosen them."""
+    checkpoint_life: float | None = None
+    """Seconds in the mean until such a job was killed there, when that was chosen."""
+    checkpoint_cost: float | None = None
+    """Seconds that a checkpoint was thought to take then."""
 
 
 class WholeJob(NamedTuple):

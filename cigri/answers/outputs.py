@@ -20,6 +20,10 @@ class WrittenTask(NamedTuple):
     """How many files it has brought, of those that its campaign wants."""
     bytes: int
     """How much they are."""
+    is_stored: bool
+    """Whether they have been collected, and lie in the grid's store."""
+    place: str | None
+    """Where they have been written, and are no longer on the cluster; null: they are to be fetched."""
 
 
 class FetchedOutput(NamedTuple):

@@ -15,18 +15,26 @@ class LimitView(NamedTuple):
 
 
 class QuotaView(NamedTuple):
-    """The most cores that the jobs of a user or a project may have at a time."""
+    """The most cores, jobs and core-hours that jobs may have, of those that a rule counts."""
 
-    kind: str
-    """Whose: user or project."""
-    name: str
-    """The name; *: each who has no quota of their own there."""
+    rule: str
+    """QUEUE,PROJECT,TYPE,USER: names, * (all together) or / (each); of types * is all but best-effort."""
     cluster: str | None
     """On this cluster; null: on all together."""
-    cores: int
-    """The most that they may have."""
-    used: int | None
-    """Cores of their live jobs; null for *."""
+    cores: int | None
+    """The most cores of live jobs; null: any number."""
+    used_cores: int | None
+    """Cores of their live jobs; null where the rule is for each."""
+    jobs: int | None
+    """The most live jobs; null: any number."""
+    used_jobs: int | None
+    """Their live jobs; null where the rule is for each."""
+    core_hours: float | None
+    """The most core-hours within `days`; null: any number."""
+    used_core_hours: float | None
+    """Those that ended jobs used in these days, and that live ones may; null where the rule is for each or has none."""
+    days: int | None
+    """Days, today with them, in which core-hours count."""
 
 
 class TargetView(NamedTuple):

@@ -35,6 +35,8 @@ class CampaignPreview(NamedTuple):
     """How its last tasks are replicated; null: not at all."""
     requirements: Any
     """What it requires of nodes."""
+    after: list[str]
+    """What it waits for, each in words."""
     tasks: int
     """How many tasks it has."""
     anywhere: dict[str, Any] | None
@@ -43,6 +45,8 @@ class CampaignPreview(NamedTuple):
     """Each cluster that it names."""
     on_any: PlacePreview | None
     """A cluster that the grid chooses; null: it names its clusters."""
+    notify: list[str]
+    """Who is told what happens to it, each with the tags of what."""
 
 
 class HostPath(NamedTuple):

@@ -27,6 +27,8 @@ class TokenView(NamedTuple):
     """When it was revoked."""
     is_valid: bool
     """Whether it is neither revoked nor expired."""
+    ssh_key_id: int | None
+    """The SSH key by whose signature it was made; null: the kernel or a proxy said whose it is."""
 
 
 class MintedToken(NamedTuple):

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import islice
 
 from cigri.answers.outputs import FetchedOutput, WrittenTask
-from cigri.cli.brought import Brought, Output
 from cigri.cli.delivery import Delivery
 from cigri.endpoints.calling import Grid
 from cigri.endpoints.outputs import FETCHED_AT_ONCE, fetch_outputs
 from cigri.errors import CigriError
+from cigri.outputs.brought import Brought, Output
 from cigri.text.id_ranges import written_ids
 
 

@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from cigri.answers.after import BlockedTasks
 from cigri.answers.campaigns import CampaignView, PartView, ReplicasView, ShareView, WholeCampaign
 from cigri.answers.failures import ErrorView
 from cigri.cli.cluster_tests import print_cluster_tests
 from cigri.cli.failures import gather_errors, print_kinds
+from cigri.cli.profiles import print_profiles
 from cigri.cli.tables import print_fields, print_table
-from cigri.cli.wording import STATE_LETTERS, duration, moment, percent, rate
+from cigri.cli.wording import STATE_LETTERS, duration, moment, percent, rate, size
+from cigri.rules.after import sentences
 from cigri.states import CampaignState, CampaignType
 from cigri.text.alike_failures import as_ranges
 from cigri.text.units import localised
@@ -37,6 +40,9 @@ NEXT_STEPS = {
     "PROLOGUE_FAILED": "correct what the prologue needs, then `gridevents -f -r -e EVENT` runs it again",
     "EPILOGUE_FAILED": "`gridevents -f -e EVENT` lets the campaign end, with -r the epilogue runs again",
     "RESULTS_DOUBTED": "look at some; `gridevents -f -e EVENT` believes them, with -r the tasks are done again",
+    "OUTPUTS_LOST": "`gridget` brings what is left of them; `gridevents -f -e EVENT` accepts it",
+    "OUTPUTS_TOO_LARGE": "`gridget` brings them from where they are; `gridevents -f -e EVENT` accepts it",
+    "AFTER_FAILED": "do what failed again, `gridresume CAMPAIGN --regardless`, or `griddel CAMPAIGN`",
     "CLUSTER_SET_ASIDE": "it heals by itself; `gridevents -f -e EVENT` gives the cluster back at once",
 }
 
@@ -71,7 +77,8 @@ def print_campaign(whole: WholeCampaign, replicas: ReplicasView | None, now: dat
         print_cluster_tests(whole.tests, headerless)
     else:
         _print_shares(whole.clusters, headerless)
-    if c.is_open and not c.waiting + c.assigned and c.failed:
+        print_profiles([share.part for share in whole.clusters], headerless)
+    if c.is_open and not c.blocked + c.waiting + c.assigned and c.failed:
         print_fields([("next", f"`gridstat -e {c.id}` shows what failed and how to go on")])
     if whole.failures:
         print_kinds(c, whole.failures)
@@ -122,8 +129,10 @@ def end(campaign: CampaignView, now: datetime, *, with_date: bool) -> str | None
     """When it ended or will end; None while nobody knows."""
     if not campaign.is_open:
         return moment(campaign.ended_at)
+    if campaign.uncollected and not campaign.waiting + campaign.assigned:
+        return f"once {_to_come(campaign)}" if with_date else None
     is_going_on = campaign.state is CampaignState.IN_TREATMENT and not campaign.is_held
-    if campaign.eta is None or not is_going_on or not campaign.waiting + campaign.assigned:
+    if campaign.eta is None or not is_going_on or not campaign.blocked + campaign.waiting + campaign.assigned:
         return None
     seconds = (campaign.eta - now).total_seconds()
     remaining = f"in {duration(seconds)}" if seconds > 0 else "at any moment"
@@ -146,7 +155,8 @@ def _median(c: CampaignView) -> str | None:
 
 def _fields(whole: WholeCampaign, now: datetime) -> list[tuple[str, object]]:
     c = whole.campaign
-    counts = f"{c.waiting} waiting, {c.assigned} in jobs, {c.done} done, {c.failed} failed, {c.cancelled} cancelled"
+    counts = f"{c.blocked} blocked, " if c.blocked else ""
+    counts += f"{c.waiting} waiting, {c.assigned} in jobs, {c.done} done, {c.failed} failed, {c.cancelled} cancelled"
     kind = "" if c.type == "default" else f", {c.type}"
     held = ", held" if c.is_held and c.is_open else ""
     archived = f", archived {moment(c.archived_at)}" if c.archived_at else ""
@@ -162,6 +172,7 @@ def _fields(whole: WholeCampaign, now: datetime) -> list[tuple[str, object]]:
         ("Priority", _priority(c)),
         ("Progress", progress(c)),
         ("Tasks", counts + jobs),
+        *(("AFTER", localised(sentence)) for sentence in sentences(whole.after, BlockedTasks(c.blocked, c.total))),
         ("Duration", _task_duration(c)),
         ("Median", _median(c)),
         ("Throughput", f"{speed} jobs/h" if speed else None),
@@ -173,8 +184,23 @@ def _fields(whole: WholeCampaign, now: datetime) -> list[tuple[str, object]]:
 
 
 def _outputs(whole: WholeCampaign) -> str | None:
-    until = moment(whole.files_until)
-    return f"on clusters until {until}; `gridget {whole.campaign.id}` brings them" if until else None
+    c, until = whole.campaign, moment(whole.files_until)
+    facts = [collecting(c)] if c.collected + c.uncollected + c.lost else []
+    facts += [f"on clusters until {until}; `gridget {c.id}` brings them"] if until and not c.collected else []
+    return "; ".join(facts) or None
+
+
+def collecting(c: CampaignView) -> str:
+    """What has come of the outputs that come by themselves, and what has not."""
+    facts = [f"{c.collected} of {c.collected + c.uncollected + c.lost} collected"]
+    facts += [f"{size(c.uncollected_bytes)} to come"] if c.uncollected else []
+    facts += [f"{c.lost} given up"] if c.lost else []
+    return ", ".join(facts)
+
+
+def _to_come(c: CampaignView) -> str:
+    whose = "1 task" if c.uncollected == 1 else f"{c.uncollected} tasks"
+    return f"the outputs of {whose} ({size(c.uncollected_bytes)}) have come"
 
 
 def _priority(c: CampaignView) -> str | None:
@@ -242,4 +268,5 @@ def _share(share: ShareView) -> tuple[object, ...]:
 
 
 def _counts(campaign: CampaignView) -> tuple[int, ...]:
-    return campaign.waiting, campaign.assigned, campaign.done, campaign.failed, campaign.cancelled
+    waiting = campaign.blocked + campaign.waiting
+    return waiting, campaign.assigned, campaign.done, campaign.failed, campaign.cancelled

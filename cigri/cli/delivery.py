@@ -16,6 +16,11 @@ class Delivery:
         self.wrong: list[str] = []
         self._begun = self._told = time.monotonic()
 
+    def begin_again(self) -> None:
+        """Another look at all of it: what was not right before perhaps is now."""
+        self.had = self.empty = self.absent = 0
+        self.wrong.clear()
+
     def add(self, content: bytes) -> None:
         """A piece has come."""
         self.bytes += len(content)

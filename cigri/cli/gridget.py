@@ -1,13 +1,15 @@
 """`gridget`: brings what the tasks of a campaign wrote, from all clusters to one directory."""
 
 import sys
+import time
 from argparse import ArgumentTypeError, Namespace
+from collections.abc import Sequence
 from pathlib import Path
 
 from cigri.answers.campaigns import WholeCampaign
+from cigri.answers.outputs import WrittenTask
 from cigri.cli.bringing_files import FileBringer
 from cigri.cli.bringing_streams import StreamBringer
-from cigri.cli.brought import Brought
 from cigri.cli.command import DONE, FAILED, Parser, command, complain, ids
 from cigri.cli.delivery import Delivery
 from cigri.cli.grid import open_grid
@@ -16,6 +18,7 @@ from cigri.endpoints.campaigns import campaign
 from cigri.endpoints.jobs import STREAMS
 from cigri.endpoints.outputs import WRITTEN_AT_ONCE, written
 from cigri.endpoints.paging import pages
+from cigri.outputs.brought import Brought
 from cigri.text.alike_failures import as_ranges
 from cigri.text.id_ranges import read_ids
 from cigri.text.units import localised
@@ -26,8 +29,10 @@ EXAMPLES = """\
                                 task 17, and results/17/ holds its outputs
   gridget 3 --failed --stderr   only the standard error of tasks that failed
   gridget 3 --tasks 3,7-9
+  gridget 3 --follow            until the campaign has ended, what comes
 
 What is there already is not brought again; what was interrupted goes on. An empty output makes no file."""
+FOLLOW_PERIOD = 2.0  # seconds between two looks at a campaign that is followed
 MOST_WRONG = 5  # sentences about what went wrong
 
 
@@ -41,15 +46,24 @@ def main(argv: list[str]) -> int:
         brought, delivery = Brought(place, asked.id, whole.campaign.submitted_at), Delivery()
         streams = StreamBringer(grid, brought, delivery, asked.id, asked.streams)
         files = FileBringer(grid, brought, delivery, asked.id)
-        tasks, missing = 0, set(read_ids(asked.tasks)) if asked.tasks else set()
-        chosen = {"campaign_id": asked.id, "numbers": asked.tasks or "", "failed": asked.failed}
-        for page in pages(grid, written, WRITTEN_AT_ONCE, **chosen):
-            streams.bring(page)
-            if asked.with_files:
-                files.bring(page)
-            tasks += len(page)
-            missing -= {task.number for task in page}
+        while True:
+            delivery.begin_again()
+            files.elsewhere.clear()
+            tasks, missing = 0, set(read_ids(asked.tasks)) if asked.tasks else set()
+            chosen = {"campaign_id": asked.id, "numbers": asked.tasks or "", "failed": asked.failed}
+            for page in pages(grid, written, WRITTEN_AT_ONCE, **chosen):
+                streams.bring(page)
+                if asked.with_files:
+                    files.bring(page)
+                tasks += len(page)
+                missing -= {task.number for task in page}
+            if not (asked.follow and whole.campaign.is_open):
+                break
+            time.sleep(FOLLOW_PERIOD)
+            whole = grid.ask(campaign, campaign_id=asked.id)
     _tell(delivery, place, whole, tasks, asked)
+    if files.elsewhere:
+        complain(_elsewhere(files.elsewhere))
     if missing:
         complain(f"these tasks have not ended, never ran, or are none: {as_ranges(sorted(missing))}")
     return FAILED if delivery.wrong or delivery.absent or missing else DONE
@@ -62,6 +76,7 @@ def _parse(argv: list[str]) -> Namespace:
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument("--failed", action="store_true", help="only of tasks that failed")
     chosen.add_argument("--tasks", metavar="N", type=_numbers, help="only of these tasks: 3, 3,5 or 3-7")
+    parser.add_argument("--follow", action="store_true", help="go on until the campaign has ended")
     parser.add_argument("-O", "--stdout", action="store_true", help="only standard output")
     parser.add_argument("-E", "--stderr", action="store_true", help="only standard error")
     asked = parser.parse_args(argv)
@@ -88,6 +103,12 @@ def _tell(delivery: Delivery, place: Path, whole: WholeCampaign, tasks: int, ask
         complain(f"{left} of {whole.campaign.total} tasks have not ended, or never ran: call it again for theirs")
     if whole.files_until is not None:
         complain(f"they stay on the clusters until {moment(whole.files_until)}")
+
+
+def _elsewhere(tasks: Sequence[WrittenTask]) -> str:
+    files = sum(task.files for task in tasks)
+    first = f"those of task {tasks[0].number} to {tasks[0].place}"
+    return f"{files} files of {len(tasks)} tasks were collected before, {first}"
 
 
 def _one(text: str) -> int:

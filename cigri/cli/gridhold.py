@@ -18,6 +18,7 @@ HOLD_EXAMPLES = """\
 RESUME_EXAMPLES = """\
   gridresume 12                  campaign 12 goes on, with all its shares and jobs that were held one by one
   gridresume 12 --cluster dahu   its share of cluster dahu, if that was held
+  gridresume 12 --regardless     campaign 12 waits for no other campaign any more
   gridresume -j 345              one job, if that was held"""
 
 
@@ -44,13 +45,16 @@ def resume(argv: list[str]) -> int:
     """Exit status 1 when one of them could not go on; the others go on all the same."""
     description = "Let campaigns, their shares of a cluster, or jobs that were held go on."
     parser = _parser("gridresume", description, RESUME_EXAMPLES, "resume")
+    parser.add_argument("--regardless", action="store_true", help="wait no longer for other campaigns (`after`)")
     options = parser.parse_args(argv)
     campaigns, jobs = _targets(parser, options)
+    if options.regardless and (jobs or options.cluster):
+        parser.error("--regardless is for whole campaigns: what waits for others does so on every cluster")
 
     def act(grid: Grid, id: int) -> ActionResult:
         if jobs:
             return grid.ask(release_job, job_id=id)
-        return grid.ask(release_campaign, campaign_id=id, cluster=options.cluster)
+        return grid.ask(release_campaign, campaign_id=id, cluster=options.cluster, regardless=options.regardless)
 
     return carry_out(act, campaigns or jobs, options)
 

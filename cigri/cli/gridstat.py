@@ -213,8 +213,24 @@ def _why(grid: Grid, asked: Namespace) -> int:
     if asked.json:
         print_json(plain(reasons))
     else:
+        _tell_after(grid, campaign)
         print_reasons(reasons, asked.headerless)
     return DONE
+
+
+def _tell_after(grid: Grid, campaign: "CampaignView") -> None:
+    """For which campaigns it waits."""
+    if not campaign.blocked:
+        return
+    from cigri.answers.after import BlockedTasks
+    from cigri.endpoints.campaigns import campaign as whole
+    from cigri.rules.after import sentences
+    from cigri.text.units import localised
+
+    after = grid.ask(whole, campaign_id=campaign.id).after
+    for sentence in sentences(after, BlockedTasks(campaign.blocked, campaign.total)):
+        print(f"AFTER: {localised(sentence)}")
+    print()
 
 
 def _named(grid: Grid, campaign_id: int, asked: Namespace) -> "CampaignView":

@@ -19,6 +19,7 @@ EXAMPLES = """\
   gridsub --simulate campaign.json       see when it would end, submit nothing
   generate | gridsub                     read the description from a pipe
   gridsub -b '-p fast -c 4' campaign.json  options of the batch system, which override the description's
+  gridsub --after 12 --after 13:same solve.yaml  wait for campaign 12, and task by task for campaign 13
   gridsub -b -h                          what options each batch system takes
   gridsub -c 12 -F more.json             add tasks (a JSON list) to campaign 12
   gridsub --resubmit 12 --tasks 3,7-9    do these tasks of campaign 12 again; without --tasks all that failed
@@ -73,6 +74,10 @@ def _parser() -> Parser:
         "--priority", metavar="N",
         help="among your own campaigns, higher ones go first; 0 for those that say nothing; with -c: from now on",
     )  # fmt: skip
+    parser.add_argument(
+        "--after", action="append", metavar="ID[:same]",
+        help="wait for this campaign (a number or a name), whatever the description says; with :same task by task",
+    )  # fmt: skip
     resubmission.add_options(parser)
     parser.add_argument("--local", action="store_true", help="run it on this host, whatever clusters it names")
     parser.add_argument("--check", action="store_true", help="validate and show what would run; submit nothing")
@@ -96,7 +101,7 @@ def _sources(parser: Parser, options: argparse.Namespace) -> list[Source]:
     else:
         if len(options.campaign) != 1:
             parser.error("-c takes one campaign")
-        if described or options.type or options.backend or options.local:
+        if described or options.type or options.backend or options.local or options.after:
             parser.error("-c adds tasks to a campaign that exists: give them with -F FILE or -J JSON, and nothing else")
         if options.simulate:
             parser.error("--simulate is about a new campaign; `gridstat ID` tells the end of one that is there")

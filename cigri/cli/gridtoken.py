@@ -1,22 +1,27 @@
-"""gridtoken: make, list and revoke the tokens by which the grid knows you where no socket tells who you are."""
+"""gridtoken: the tokens by which the grid knows you where no socket tells who you are, and SSH keys that give them."""
 
 from argparse import ArgumentTypeError, Namespace
+from pathlib import Path
 
-from cigri.answers.tokens import TokenView
-from cigri.cli.command import DONE, Parser, command, complain, print_json, told_even_if_lost
+from cigri.answers.tokens import MintedToken, TokenView
+from cigri.cli.command import DONE, Parser, command, complain, grid_user, print_json, told_even_if_lost
 from cigri.cli.grid import open_grid
+from cigri.cli.gridtoken_keys import keys
 from cigri.cli.tables import print_table
 from cigri.cli.wording import moment
 from cigri.endpoints.tokens import USUAL_LIFE, create_token, get_tokens, revoke_token
+from cigri.errors import UsageError
 from cigri.rules.callers import Scope
 from cigri.text.plain import plain
 from cigri.text.units import HOW_DURATION, as_local, read_duration
 
-TOKEN_COLUMNS = ("id", "user", "scope", "state", "created", "expires", "last used", "comment")
+TOKEN_COLUMNS = ("id", "user", "scope", "state", "created", "expires", "last used", "SSH key", "comment")
 EXAMPLES = """\
   gridtoken create                               a token that may look, for 30 days; it is printed once
   gridtoken create --scope submit --expires 7d   one that may submit, for a week
+  gridtoken create --ssh-key ~/.ssh/id_ed25519   from elsewhere (CIGRI_URL), by a key of `gridtoken keys add`
   gridtoken list
+  gridtoken keys list                            the SSH keys that give tokens of yours
   gridtoken revoke 12                            it opens nothing any more"""
 
 
@@ -37,20 +42,36 @@ def _create(argv: list[str]) -> int:
     )
     parser.add_argument("--comment", default="", metavar="TEXT", help="what it is for")
     parser.add_argument("--root", action="store_true", help="yes, root wants a token that may do everything")
+    parser.add_argument(
+        "--ssh-key", metavar="FILE", help="sign with it for the grid elsewhere; its .pub alone: the agent signs"
+    )
+    parser.add_argument(
+        "--user", metavar="NAME", help="with --ssh-key: who you are there; the same as here if not said"
+    )
     options = _parse(parser, argv)
-    with open_grid() as grid:
-        made = grid.ask(
-            create_token,
-            scope=Scope(options.scope),
-            expires_in=options.expires,
-            comment=options.comment,
-            for_root=options.root,
-        )
+    if options.user and not options.ssh_key:
+        raise UsageError("--user goes with --ssh-key: here the kernel says who you are")
+    made = _signed_for(options) if options.ssh_key else _made(options)
     with told_even_if_lost(lambda: f"the token was not shown; `gridtoken revoke {made.id}`, and make another"):
         print_json(plain(made)) if options.json else print(made.token)
     until = as_local(made.expires_at)
     complain(f"token {made.id} of {made.user} allows to {made.scope} until {until}; it is not shown again")
     return DONE
+
+
+def _made(options: Namespace) -> MintedToken:
+    asked = {"expires_in": options.expires, "comment": options.comment, "for_root": options.root}
+    with open_grid() as grid:
+        return grid.ask(create_token, scope=Scope(options.scope), **asked)
+
+
+def _signed_for(options: Namespace) -> MintedToken:
+    from cigri.cli.signed_token import create_by_key
+    from cigri.ssh_keys.challenge_text import WantedToken
+
+    user = options.user or grid_user()
+    wanted = WantedToken(user, "", Scope(options.scope), options.expires, options.comment)
+    return create_by_key(Path(options.ssh_key), wanted, for_root=options.root)
 
 
 def _list(argv: list[str]) -> int:
@@ -77,7 +98,7 @@ def _revoke(argv: list[str]) -> int:
     return DONE
 
 
-ACTIONS = {"create": _create, "list": _list, "revoke": _revoke}
+ACTIONS = {"create": _create, "list": _list, "revoke": _revoke, "keys": keys}
 
 
 def _parse(parser: Parser, argv: list[str]) -> Namespace:
@@ -88,7 +109,7 @@ def _parse(parser: Parser, argv: list[str]) -> Namespace:
 def _row(token: TokenView) -> tuple[object, ...]:
     state = "valid" if token.is_valid else "revoked" if token.revoked_at else "expired"
     times = map(moment, (token.created_at, token.expires_at, token.last_used_at))
-    return (token.id, token.user, token.scope, state, *times, token.comment)
+    return (token.id, token.user, token.scope, state, *times, token.ssh_key_id, token.comment)
 
 
 def _seconds(text: str) -> int:

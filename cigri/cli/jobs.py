@@ -121,6 +121,7 @@ def _fields(job: "JobView") -> list[tuple[str, object]]:
         ("Exit code", _exit_code(job.exit_code)),
         ("Reason", job.reason),
         ("Kill", kill),
+        ("Checkpoints", _rhythm(job)),
         ("Checkpoint asked", moment(job.checkpoint_asked_at)),
         ("Task signalled", moment(job.checkpoint_heard_at)),
         ("Cluster", job.cluster),
@@ -135,6 +136,14 @@ def _fields(job: "JobView") -> list[tuple[str, object]]:
         ("Started", moment(job.started_at)),
         ("Ended", moment(job.ended_at)),
     ]
+
+
+def _rhythm(job: "JobView") -> str | None:
+    """How often the grid chose to ask for checkpoints, and why."""
+    if job.checkpoint_period is None:
+        return None
+    why = f"a job is killed after {duration(job.checkpoint_life)}, a checkpoint takes {duration(job.checkpoint_cost)}"
+    return f"every {duration(job.checkpoint_period)}, chosen by the grid: {why}"
 
 
 def _figures(figures: "Figures | None") -> list[tuple[str, object]]:

@@ -1,12 +1,14 @@
 """What a campaign would run on each cluster: for `gridsub --check` and `--details`."""
 
 from collections.abc import Collection, Iterator
+from typing import Literal
 
 from cigri.answers.submissions import CampaignPreview, PlacePreview
 from cigri.cli.wording import size
 from cigri.jdl import ClusterSettings
+from cigri.jdl.outputs import Collect
 from cigri.requirements import BUILT_IN, parse_requirement
-from cigri.text.units import COUNTED_IN_MB, as_clock
+from cigri.text.units import COUNTED_IN_MB, as_clock, as_duration
 
 SHOWN_LINES = 50
 LONGEST_PREVIEW_LINE = 1000
@@ -32,10 +34,14 @@ def _lines(campaign: CampaignPreview, missing: Collection[str]) -> Iterator[str]
         yield f"  project      {campaign.project}"
     if campaign.priority:
         yield f"  priority     {campaign.priority} among your campaigns"
+    for told in campaign.notify:
+        yield f"  notify       {told}"
     if replicate := campaign.replicate:
         share = f"{100 * replicate['budget']:g} % of the core-seconds used"
         most = f"at most {share}, {replicate['max_replicas']} at a time for each task"
         yield f"  replicate    the last tasks, with {most}"
+    for after in campaign.after:
+        yield f"  after        {after}"
     if (wanted := campaign.requirements) is not None:
         yield f"  requirements {parse_requirement(wanted, BUILT_IN)}"
     for name, place in _places(campaign):
@@ -80,16 +86,20 @@ def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
         if value := getattr(settings, label):
             yield label, str(value)
     if checkpoint := settings.checkpoint:
-        every = f", every {as_clock(checkpoint.period)}" if checkpoint.period else ""
-        yield "checkpoint", f"SIG{checkpoint.signal} {as_clock(checkpoint.before_walltime)} before the walltime{every}"
+        before = f"SIG{checkpoint.signal} {as_clock(checkpoint.before_walltime)} before the walltime"
+        yield "checkpoint", f"{before}{_how_often(checkpoint.period)}"
     if settings.idempotent:
         yield "idempotent", "yes"
     if settings.outputs:
         yield "outputs", ", ".join(settings.outputs)
-        yield "collect", COLLECTING[settings.collect.when]
+        yield from _collecting(settings.collect)
     for needed in settings.inputs[:SHOWN_LINES]:
         kind = "directory, packed " if needed.packed else ""
         yield "input", f"{needed.to} from {needed.path} ({kind}{size(needed.size)})"
+    if own := settings.task_inputs:
+        for file in own.files[:SHOWN_LINES]:
+            yield "task input", f"{file.to} from {file.path}"
+        yield "task inputs", f"{own.number} different files, {size(own.size)}"
     if more := settings.inputs[SHOWN_LINES:]:
         yield "input", f"and {len(more)} more, {size(sum(needed.size for needed in more))}"
     ways = (settings.temporal_grouping, settings.may_share_a_node)
@@ -100,6 +110,23 @@ def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
             yield step, line
         if len(lines) > SHOWN_LINES:
             yield step, f"and {len(lines) - SHOWN_LINES} more lines"
+
+
+def _how_often(period: int | Literal["never"] | None) -> str:
+    """A checkpoint is asked for so before the walltime is near."""
+    if period is None:
+        return ", before that as often as the cluster's kills make it pay"
+    return "" if period == "never" else f", every {as_clock(period)}"
+
+
+def _collecting(collect: Collect) -> Iterator[tuple[str, str]]:
+    yield "collect", COLLECTING[collect.when]
+    if collect.to is None:
+        return
+    most = f", at most {collect.max} MB of a task" if collect.max else ""
+    yield "collect to", f"{collect.to}{most}"
+    kept = f"{as_duration(collect.keep)} more" if collect.keep else "no longer"
+    yield "collected", f"stays on the cluster {kept}"
 
 
 def _amount(name: str, amount: int | str) -> str:

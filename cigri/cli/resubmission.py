@@ -37,8 +37,8 @@ def check(parser: Parser, options: argparse.Namespace) -> None:
         return
     if len(options.resubmit) != 1:
         parser.error("--resubmit takes one campaign")
-    others = ("files", "sources", "more", "campaign", "type", "backend", "local", "check", "simulate", "details")
-    if options.priority is not None or any(getattr(options, name) for name in others):
+    others = ("files", "sources", "more", "campaign", "type", "backend", "after", "local", "check", "simulate")
+    if options.priority is not None or options.details or any(getattr(options, name) for name in others):
         parser.error("--resubmit stands alone, with --failed, --cancelled, --tasks or --output only")
 
 

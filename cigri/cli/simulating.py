@@ -22,12 +22,13 @@ from cigri.text.plain import plain
 def simulate(sources: Sequence[Source], options: argparse.Namespace) -> int:
     """All of them together. Nothing is submitted."""
     faults: list[str] = []
-    handed = [readable for source in sources if (readable := read(source, faults))]
-    if not handed:
+    sets = [readable for source in sources if (readable := read(source, faults))]
+    if not sets:
         raise refusal(faults)
+    handed = [each for stages in sets for each in stages]
     with open_grid() as grid:
         if faults or len(handed) > 1:
-            for name, checked in [(each.name, ask(grid, each, options)) for each in handed]:
+            for name, checked in [each for stages in sets for each in ask(grid, stages, options)]:
                 faults += told_problems(name, checked)
         if faults:
             raise refusal(faults)

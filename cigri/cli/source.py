@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cigri.errors import DescriptionError, Problem
 
 if TYPE_CHECKING:
-    from cigri.inputs.reading import ReadInput
+    from cigri.cli.sending_inputs import Sendable
     from cigri.jdl import Format
 
 
@@ -18,7 +18,7 @@ class Handed:
     description, then the parameters that stand beside it, again and again."""
 
     def __init__(
-        self, name: str, described: object, beside: Iterable[object], inputs: Sequence["ReadInput"] = ()
+        self, name: str, described: object, beside: Iterable[object], inputs: Sequence["Sendable"] = ()
     ) -> None:
         self.name, self.described, self.beside, self.inputs = name, described, beside, inputs
 
@@ -61,22 +61,45 @@ class Source(NamedTuple):
 
         return format_of(self.given) if self.is_file else "json"
 
-    def handed(self) -> Handed:
-        """Raise DescriptionError when it, or the file of parameters that it names, cannot be read."""
-        from cigri.inputs.reading import read_inputs
-        from cigri.jdl.files import FileLines
-        from cigri.jdl.reading import param_file, read_description, without_params
+    @property
+    def base(self) -> Path:
+        """Where relative paths in it begin."""
+        return Path(self.given).parent if self.is_file else Path()
 
-        described, base = read_description(self.text(), self.format()), Path(self.given).parent
-        base = base if self.is_file else Path()
+    def handed(self) -> list[Handed]:
+        """One, or as many as it has stages.
+
+        Raise DescriptionError when it, or a file of parameters that it names, cannot be read.
+        """
+        from cigri.jdl.reading import read_description
+        from cigri.jdl.stages import stages_of
+
+        described = read_description(self.text(), self.format())
+        stages = stages_of(described)
+        if not stages:
+            return [self._handed(self.name, described)]
+        return [self._handed(f"{self.name}, {stage['name']}", stage) for stage in stages]
+
+    def _handed(self, name: str, described: object) -> Handed:
+        from cigri.inputs.reading import read_inputs
+        from cigri.inputs.task_files import read_described
+        from cigri.jdl.files import FileLines
+        from cigri.jdl.reading import param_file, without_params
+        from cigri.outputs.destination import resolve_destinations
+
+        base = self.base
         lines = param_file(described, base, Path.home())
-        described, inputs = read_inputs(described, base)
+        described, inputs = read_inputs(resolve_destinations(described, base), base)
+        beside: Iterable[object]
         if not isinstance(lines, FileLines):
-            return Handed(self.name, *without_params(described), inputs)
-        if not lines.can_be_read_again:
-            return Handed(self.name, described, list(lines), inputs)
-        next(iter(lines), None)
-        return Handed(self.name, described, lines, inputs)
+            described, beside = without_params(described)
+        elif lines.can_be_read_again:
+            beside = lines
+            next(iter(lines), None)
+        else:
+            beside = list(lines)
+        described, files = read_described(described, beside, base)
+        return Handed(name, described, beside, [*inputs, *files])
 
     def parameters(self) -> list[object]:
         """Raise DescriptionError when it is no list of them."""

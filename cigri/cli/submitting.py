@@ -2,7 +2,7 @@
 
 import argparse
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import Any
@@ -15,7 +15,7 @@ from cigri.cli.source import Handed, Source
 from cigri.cli.standstill import warn
 from cigri.endpoints.bodies import Body, as_body
 from cigri.endpoints.calling import Grid, receive
-from cigri.endpoints.submissions import check_campaign, submit_campaign
+from cigri.endpoints.submissions import check_campaign, check_stages, submit_campaign, submit_stages
 from cigri.errors import CigriError, DatabaseUnavailable, DescriptionError, PortalUnavailable
 from cigri.rules.callers import Caller
 from cigri.text.plain import plain
@@ -25,7 +25,7 @@ MOST_TOLD = 100
 
 
 def submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
-    """Everything is checked before anything is stored; then each campaign is one transaction."""
+    """Everything is checked before anything is stored; then each campaign is one transaction, as all its stages are."""
     faults: list[str] = []
     handed = [readable for source in sources if (readable := read(source, faults))]
     if not handed:
@@ -34,8 +34,8 @@ def submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
         return _show_checked(_check(handed, options), faults, options.output)
     try:
         with open_grid() as grid:
-            if faults or len(handed) > 1 or handed[0].inputs:  # what would be refused is not sent
-                for name, checked in [(each.name, ask(grid, each, options)) for each in handed]:
+            if faults or len(handed) > 1 or handed[0][0].inputs:  # what would be refused is not sent
+                for name, checked in [each for stages in handed for each in ask(grid, stages, options)]:
                     faults += told_problems(name, checked)
             if faults:
                 raise refusal(faults)
@@ -44,13 +44,13 @@ def submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
         raise (refusal([*faults, str(error)]) if faults else error) from None
 
 
-def read(source: Source, faults: list[str]) -> Handed | None:
-    """What is wrong with the source goes to `faults`."""
+def read(source: Source, faults: list[str]) -> list[Handed]:
+    """A campaign, or its stages. What is wrong with the source goes to `faults`."""
     try:
         return source.handed()
     except DescriptionError as error:
         faults += [f"{source.name}: {problem}" for problem in error.problems]
-        return None
+        return []
 
 
 def refusal(faults: Sequence[str]) -> CigriError:
@@ -74,23 +74,31 @@ def asked_of(options: argparse.Namespace) -> dict[str, Any]:
         "priority": options.priority,
         "local": options.local,
         "backend": options.backend or [],
+        "behind": options.after or [],
     }
 
 
-def ask(grid: Grid, handed: Handed, options: argparse.Namespace) -> CheckedCampaign:
-    """What would become of it."""
-    return grid.send(check_campaign, handed, **asked_of(options))
+def ask(grid: Grid, stages: Sequence[Handed], options: argparse.Namespace) -> list[tuple[str, CheckedCampaign]]:
+    """What would become of a campaign, or of its stages."""
+    if len(stages) == 1:
+        return [(stages[0].name, grid.send(check_campaign, stages[0], **asked_of(options)))]
+    checked = grid.send(check_stages, chain(*stages), **asked_of(options), lines=_lines(stages))
+    return list(zip([each.name for each in stages], checked, strict=True))
 
 
-def _check(handed: Sequence[Handed], options: argparse.Namespace) -> list[tuple[str, CheckedCampaign]]:
+def _lines(stages: Sequence[Handed]) -> list[int]:
+    return [sum(1 for _ in each) for each in stages]
+
+
+def _check(handed: Sequence[Sequence[Handed]], options: argparse.Namespace) -> list[tuple[str, CheckedCampaign]]:
     """With the database away all is looked at here, but for the clusters."""
     try:
         with open_grid() as grid:
-            return [(each.name, ask(grid, each, options)) for each in handed]
+            return [each for stages in handed for each in ask(grid, stages, options)]
     except DatabaseUnavailable as error:
         complain(f"whether the clusters exist was not checked: {error}")
     checked = []
-    for each in handed:
+    for each in chain(*handed):
         with Body() as body:
             for block in as_body(each):
                 body.write(block)
@@ -129,17 +137,17 @@ def _tell(name: str, answer: CheckedCampaign | SubmittedCampaign) -> None:
         complain(f"{name}: a test takes one task for each cluster: {kept} kept, {answer.dropped} left out")
 
 
-def _store(grid: Grid, handed: Sequence[Handed], options: argparse.Namespace) -> int:
+def _store(grid: Grid, handed: Sequence[Sequence[Handed]], options: argparse.Namespace) -> int:
     stored: list[dict[str, Any]] = []
     with told_even_if_lost(lambda: f"submitted: {', '.join(str(campaign['id']) for campaign in stored) or 'none'}"):
         try:
-            for each in handed:
-                answer = _submit(grid, each, options)
-                _tell(each.name, answer)
-                details = plain(answer.campaign) if answer.campaign else {}
-                stored.append({"id": answer.id, "changes": answer.changes, "dropped": answer.dropped, **details})
-                if options.output == "text":
-                    _print_stored(answer, is_detailed=options.details)
+            for stages in handed:
+                for each, answer in zip(stages, _submit(grid, stages, options), strict=True):
+                    _tell(each.name, answer)
+                    details = plain(answer.campaign) if answer.campaign else {}
+                    stored.append({"id": answer.id, "changes": answer.changes, "dropped": answer.dropped, **details})
+                    if options.output == "text":
+                        _print_stored(answer, is_detailed=options.details)
         finally:
             if options.output == "json":
                 print_json(stored)
@@ -148,19 +156,26 @@ def _store(grid: Grid, handed: Sequence[Handed], options: argparse.Namespace) ->
     return DONE
 
 
-def _submit(grid: Grid, handed: Handed, options: argparse.Namespace) -> SubmittedCampaign:
+def _submit(grid: Grid, stages: Sequence[Handed], options: argparse.Namespace) -> list[SubmittedCampaign]:
     """An answer that is lost is asked for again, with the same key: the campaign is stored once."""
     asked = {**asked_of(options), "key": uuid.uuid4().hex}
-    if handed.inputs:
-        from cigri.cli.sending_inputs import send_inputs
+    for each in stages:
+        if each.inputs:
+            from cigri.cli.sending_inputs import send_inputs
 
-        send_inputs(grid, handed.inputs)
+            send_inputs(grid, each.inputs)
     try:
         with suppress(PortalUnavailable):
-            return grid.send(submit_campaign, handed, **asked)
-        return grid.send(submit_campaign, handed, **asked)
+            return _send(grid, stages, asked)
+        return _send(grid, stages, asked)
     except DescriptionError as error:
-        raise refusal([f"{handed.name}: {problem}" for problem in error.problems]) from None
+        raise refusal([f"{stages[0].name}: {problem}" for problem in error.problems]) from None
+
+
+def _send(grid: Grid, stages: Sequence[Handed], asked: Mapping[str, Any]) -> list[SubmittedCampaign]:
+    if len(stages) == 1:
+        return [grid.send(submit_campaign, stages[0], **asked)]
+    return grid.send(submit_stages, chain(*stages), **asked, lines=_lines(stages))
 
 
 def _print_stored(answer: SubmittedCampaign, *, is_detailed: bool) -> None:

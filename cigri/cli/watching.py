@@ -42,10 +42,11 @@ class Look(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        """It has ended, or it only waits for somebody to look at what failed."""
+        """It has ended, or it only waits for somebody to look at what failed, of it or of what it waits for."""
         c = self.campaign
-        is_stuck = (c.failed > 0 or c.has_failed_epilogue) and not c.waiting + c.assigned
-        return is_stuck or not c.is_open
+        is_behind = c.blocked > 0 and c.errors > c.failed
+        is_stuck = is_behind or (not c.blocked and (c.failed > 0 or c.has_failed_epilogue))
+        return (is_stuck and not c.waiting + c.assigned + c.uncollected) or not c.is_open
 
 
 class Screen(AbstractContextManager["Screen"]):
@@ -177,6 +178,9 @@ def _verdict(look: Look) -> int:
             f"`gridstat -e {campaign.id}` shows why and how to go on"
         )
         return FAILED
+    if campaign.blocked:
+        complain(f"campaign {campaign.id}: {campaign.blocked} blocked; `gridstat -e {campaign.id}` shows how to go on")
+        return FAILED
     if campaign.has_failed_epilogue:
         complain(f"campaign {campaign.id}: an epilogue failed; `gridstat -e {campaign.id}` shows how to go on")
         return FAILED
@@ -185,9 +189,11 @@ def _verdict(look: Look) -> int:
 
 def _counts(look: Look) -> str:
     c = look.campaign
-    words = [f"{c.waiting} waiting", f"{c.assigned} in jobs", f"{c.running} running"]
+    words = [f"{c.blocked} blocked"] if c.blocked else []
+    words += [f"{c.waiting} waiting", f"{c.assigned} in jobs", f"{c.running} running"]
     words += [f"{c.failed} failed"] if c.failed else []
     words += [f"{c.cancelled} cancelled"] if c.cancelled else []
+    words += [f"{c.uncollected} outputs to come"] if c.uncollected else []
     return f"{letters(c)} {', '.join(words)}"
 
 

@@ -27,6 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.exc import InterfaceError, InvalidatePoolError, OperationalError
+from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import TableValuedAlias
 from sqlalchemy.types import TypeEngine
@@ -141,7 +142,14 @@ class Database:
 
     def close(self) -> None:
         """Close the connections of the pool; one that is in use is closed when it comes back."""
-        self.engine.dispose()
+        pool = self.engine.pool
+        self.engine.dispose()  # it has another pool from now on
+        event.listen(pool, "checkin", _end)
+        pool.dispose()  # what came back meanwhile
+
+
+def _end(_connection: object, record: ConnectionPoolEntry) -> None:
+    record.invalidate()
 
 
 def _prepare_more(connection: Any, _record: object) -> None:

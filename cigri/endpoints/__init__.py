@@ -8,9 +8,10 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 from cigri.endpoints.paging import Paging
 from cigri.errors import Forbidden
@@ -50,8 +51,10 @@ class Calculation(Generic[R]):
 
 
 class May(StrEnum):
-    """Who may call an endpoint; none is served to strangers."""
+    """Who may call an endpoint."""
 
+    ANYBODY = "anybody"
+    """Strangers, too: by what they send they may become known."""
     EVERYBODY = "everybody"
     """Whoever is known."""
     EVERYBODY_IN_PART = "everybody, in part"
@@ -96,6 +99,29 @@ class Endpoint(Generic[P, R]):
             raise Forbidden(f"this token allows to {caller.scope}; to do this, make one with --scope {self.scope}")
 
 
+class Door(Protocol):
+    """What the portal knows of whoever stands before it."""
+
+    def answers_to(self, host: str) -> bool:
+        """Is this one of the names by which it is reached?"""
+        ...
+
+    def lent(self, user: str, scope: Scope, how: str) -> Caller:
+        """Who comes by what was given out to this user; raise where the account is gone."""
+        ...
+
+    def looking(self) -> AbstractContextManager[None]:
+        """While it is looked at what a stranger has sent; raise Busy where others' is looked at already."""
+        ...
+
+
+class Admitting(Endpoint[P, R]):
+    """One for strangers: `function` takes the database and the Door, and the parameters by name.
+
+    It opens its transactions itself, and writes the audit trail when it knows of whom.
+    """
+
+
 class Receiving(Endpoint[P, R]):
     """One to which much is streamed: `function` takes the database, the caller and a Body, and the parameters by name.
 
@@ -129,6 +155,15 @@ def receives(
 ) -> "Callable[[Callable[Concatenate[Database, Caller, Body, P], R]], Receiving[P, R]]":
     """An endpoint to which a Body (cigri.endpoints.bodies) is sent; its parameters stand in the query."""
     return lambda function: Receiving("POST", path, may, scope, function, function.__annotations__["return"])
+
+
+def admits(
+    path: str,
+) -> "Callable[[Callable[Concatenate[Database, Door, P], R]], Admitting[P, R]]":
+    """An endpoint for whom nobody knows."""
+    return lambda function: Admitting(
+        "POST", path, May.ANYBODY, Scope.READ, function, function.__annotations__["return"]
+    )
 
 
 def calculates(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cigri.endpoints import Calculation, Endpoint, Errand, P, R, Receiving
 from cigri.endpoints.bodies import Body, as_body
+from cigri.endpoints.instants import remembering
 from cigri.rules.callers import Caller
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Here:
     def at_once(self) -> Iterator["AtOnce"]:
         """All that is asked in it sees the same instant, so that its figures agree."""
         with self._database.answering() as conn:
-            yield AtOnce(conn, self._caller)
+            yield AtOnce(remembering(conn), self._caller)
 
     def send(self, endpoint: Receiving[P, R], values: Iterable[object], *args: P.args, **asked: P.kwargs) -> R:
         return self.send_bytes(endpoint, as_body(values), *args, **asked)

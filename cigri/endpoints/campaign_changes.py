@@ -74,9 +74,19 @@ def hold_campaign(
 
 
 @changes("/campaigns/{campaign_id}/release", May.OWNER)
-def release_campaign(conn: "Connection", caller: Caller, *, campaign_id: int, cluster: str = "") -> ActionResult:
+def release_campaign(
+    conn: "Connection", caller: Caller, *, campaign_id: int, cluster: str = "", regardless: bool = False
+) -> ActionResult:
     """A held campaign goes on, with all its shares and jobs; or its share of a cluster, if that was held."""
-    from cigri.flow import holds
+    from cigri.flow import dependencies, holds
+
+    if regardless:
+        if cluster:
+            raise UsageError("a campaign waits for others as a whole, not on one cluster")
+        released = dependencies.open_regardless(conn, campaign_id, caller)
+        tasks = "1 task goes" if released == 1 else f"{released:,} tasks go"
+        message = f"campaign {campaign_id} waits for no other any more: {tasks} on"
+        return ActionResult(campaign_id, True, message, _work_left(conn, campaign_id))
 
     holds.resume_campaign(conn, campaign_id, caller, cluster=cluster)
     where = f" on {cluster}" if cluster else ""

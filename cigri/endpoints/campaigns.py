@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from cigri.answers.campaigns import CampaignView, PartView, ReplicasView, ShareView, TriedCluster, WholeCampaign
 from cigri.answers.failures import ErrorView, FailureKind
 from cigri.endpoints import May, reads
+from cigri.endpoints.instants import once_an_instant
 from cigri.endpoints.paging import FORWARDS, require_limit
 from cigri.errors import NotFound
 from cigri.estimates.calibration import calibration
@@ -55,6 +56,7 @@ def campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> WholeCa
     """A campaign with each of its clusters, and how its tasks failed; what they wrote is for its owner."""
     from cigri import installation
     from cigri.flow.forecasts import list_told
+    from cigri.flow.views.after import list_after
     from cigri.flow.views.campaigns import present
 
     found, now = find_campaign(conn, campaign_id), present(conn)
@@ -67,6 +69,7 @@ def campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> WholeCa
         clusters=[ShareView(part, obstacle(found, part, now)) for part in parts],
         failures=list_kinds(conn, caller, found),
         tests=results_of(found, parts, _tried(conn, caller, found), now),
+        after=list_after(conn, campaign_id),
         files_until=_files_until(conn, found),
     )
 
@@ -98,6 +101,7 @@ def errors(
     return [error if caller.sees(error.user) else error._replace(message="") for error in told]
 
 
+@once_an_instant
 def find_campaign(conn: "Connection", campaign_id: int) -> CampaignView:
     """Raise NotFound where there is none."""
     from cigri import installation
@@ -111,10 +115,15 @@ def find_campaign(conn: "Connection", campaign_id: int) -> CampaignView:
 
 def list_shares(conn: "Connection", caller: Caller, of: CampaignView) -> list[PartView]:
     """The campaign on each of its clusters, as this caller may see it."""
+    parts = _parts(conn, of.id)
+    return parts if caller.sees(of.user) else [part._replace(why=None) for part in parts]
+
+
+@once_an_instant
+def _parts(conn: "Connection", campaign_id: int) -> list[PartView]:
     from cigri.flow.views.campaigns import list_parts
 
-    parts = list_parts(conn, [of.id])
-    return parts if caller.sees(of.user) else [part._replace(why=None) for part in parts]
+    return list_parts(conn, [campaign_id])
 
 
 def list_kinds(conn: "Connection", caller: Caller, of: CampaignView) -> list[FailureKind]:

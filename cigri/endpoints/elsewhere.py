@@ -18,7 +18,7 @@ READABLE_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class Elsewhere(NamedTuple):
-    """`prefix` stands before each path, and has no slash at its end."""
+    """`prefix` stands before each path, and has no slash at its end; `token` is empty where none is shown."""
 
     url: str
     is_encrypted: bool
@@ -44,6 +44,12 @@ def find_elsewhere(environment: Mapping[str, str]) -> Elsewhere | None:
     """What CIGRI_URL names; raise ConfigError for a URL that nothing may be sent to, or without a token."""
     url = environment.get(URL_VARIABLE, "")
     return _at(url, find_token_text(environment)) if url else None
+
+
+def find_address(environment: Mapping[str, str]) -> Elsewhere | None:
+    """As find_elsewhere, for whom is to be given a token there."""
+    url = environment.get(URL_VARIABLE, "")
+    return _at(url, "") if url else None
 
 
 def find_token_text(environment: Mapping[str, str]) -> str:

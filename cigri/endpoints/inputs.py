@@ -5,9 +5,9 @@ To know the sum of a file is not to have it: whoever names one has sent all of i
 
 from typing import TYPE_CHECKING
 
-from cigri.answers.inputs import SentBytes
+from cigri.answers.inputs import LackedInputs, SentBytes, TakenInputs
 from cigri.endpoints import May, reads, receives
-from cigri.endpoints.bodies import Body
+from cigri.endpoints.bodies import Body, BodyLines
 from cigri.errors import UsageError
 from cigri.rules.callers import Caller
 from cigri.text.units import MEGABYTE, as_size
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from cigri.database import Database
     from cigri.inputs.store import InputStore
+    from cigri.settings.sections import InputSettings
 
 
 @reads("/inputs/{sha256}", May.EVERYBODY)
@@ -51,11 +52,7 @@ def send_input(
         raise UsageError(f"of {size} bytes, {body.size} from {offset} on cannot be")
     if size > limits.largest * MEGABYTE:
         raise UsageError(f"this input has {as_size(size)}, and one may have {limits.largest} MB (inputs.largest)")
-    if kept + size > limits.of_user * MEGABYTE:
-        raise UsageError(
-            f"with this input of {as_size(size)} yours would have {as_size(kept + size)}, and {limits.of_user} MB are "
-            f"kept of each user (inputs.of_user); those that no open campaign needs go after {limits.keep:g} days"
-        )
+    _require_room(limits, kept + size, "this input", size)
     held = store.add(user, sha256, offset, body.file)
     if held < size:
         return SentBytes(sha256, held, False)
@@ -64,6 +61,52 @@ def send_input(
         put_sent(conn, user, sha256, size)
         put_audit(conn, caller, "send_input", {"sha256": sha256, "size": size})
     return SentBytes(sha256, 0, True)
+
+
+@receives("/lacked-inputs", May.EVERYBODY)
+def lacked_inputs(database: "Database", caller: Caller, body: Body) -> LackedInputs:
+    """Those of the SHA-256 sums that are sent, one JSON text a line, of whose files not all has come from you."""
+    from cigri.flow.stored_inputs import list_sent
+
+    sums = [str(value) for value in BodyLines(body, 0)]
+    for sum in sums:
+        _require_sum(sum)
+    with database.begin() as conn:
+        sent = list_sent(conn, caller.user, sums)
+    store = _store()
+    return LackedInputs([sum for sum in dict.fromkeys(sums) if sum not in sent or not store.holds(sum)])
+
+
+@receives("/inputs", May.EVERYBODY)
+def send_inputs(database: "Database", caller: Caller, body: Body) -> TakenInputs:
+    """Small files of yours, many at once: of each a line with its SHA-256, a blank and its size, then its bytes."""
+    from cigri.flow.audit import put_audit
+    from cigri.flow.stored_inputs import count_sent, put_many_sent
+    from cigri.inputs.packing import unpacked_inputs
+    from cigri.settings.loading import load
+
+    store, user = _store(), caller.user
+    with database.begin() as conn:
+        kept = count_sent(conn, user) + store.arriving(user) + body.size
+    _require_room(load().inputs, kept, "these inputs", body.size)
+    sizes, wrong = dict[str, int](), list[str]()
+    for sum, content in unpacked_inputs(body.file):
+        if store.put(user, sum, content):
+            sizes[sum] = len(content)
+        else:
+            wrong.append(sum)
+    with database.begin() as conn:
+        put_many_sent(conn, user, sizes)
+        put_audit(conn, caller, "send_inputs", {"inputs": len(sizes), "size": body.size})
+    return TakenInputs(len(sizes), wrong)
+
+
+def _require_room(limits: "InputSettings", all_of_user: int, what: str, size: int) -> None:
+    if all_of_user > limits.of_user * MEGABYTE:
+        raise UsageError(
+            f"with {what} of {as_size(size)} yours would have {as_size(all_of_user)}, and {limits.of_user} MB are "
+            f"kept of each user (inputs.of_user); those that no open campaign needs go after {limits.keep:g} days"
+        )
 
 
 def _store() -> "InputStore":

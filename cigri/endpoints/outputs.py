@@ -46,7 +46,7 @@ def written(
     _require_there(conn, caller, campaign_id)
     chosen = read_ids(numbers) if numbers else None
     placed = list_placed(conn, campaign_id, chosen, failed=failed, after=after, limit=limit)
-    return [WrittenTask(*(getattr(task, field) for field in WrittenTask._fields)) for task in placed]
+    return [_written(task) for task in placed]
 
 
 @asks("/campaigns/{campaign_id}/outputs", May.OWNER, FetchedOutputs)
@@ -96,6 +96,8 @@ def fetch_files(
     _require_there(conn, caller, campaign_id)
     placed, cluster, key = _at_one_place(conn, campaign_id, read_ids(numbers))
     account = placed[0].local_user
+    if _is_stored(placed[0]):
+        return _from_store(campaign_id, placed, file, offset)
     parcels = {Parcel(JobKey(campaign_id, t.batch_id, t.array_index), t.position): t for t in placed}
     known: ParcelFile | None = None
     if file:
@@ -122,6 +124,44 @@ def fetch_files(
     return Errand(cluster.name, bring)
 
 
+def _from_store(campaign_id: int, placed: "list[PlacedOutput]", file: str, offset: int | None) -> BroughtFiles:
+    from cigri.installation import stored_outputs
+    from cigri.outputs.brought import OutputFile
+    from cigri.outputs.stored import read_stored, read_stored_rest
+
+    place, attempts = stored_outputs(campaign_id), {task.number: task.attempt for task in placed}
+    known: OutputFile | None = None
+    if file:
+        number, path = _read_file(file)
+        if number not in attempts:
+            raise UsageError(f"file: task {number} is none of the numbers that are asked for")
+        known = OutputFile(number, attempts[number], path)
+    if offset is not None and (known is None or offset < 0):
+        raise UsageError("offset: it is from 0 on, of a file")
+    if known is not None and offset is not None:
+        told = read_stored_rest(place, known, offset, MOST_FETCHED)
+    else:
+        told = read_stored(place, [*attempts.items()], known, MOST_FETCHED)
+    return BroughtFiles(
+        [BroughtFile(t.number, t.attempt, quote(t.path), t.size, b64encode(t.content).decode()) for t in told]
+    )
+
+
+def _written(task: "PlacedOutput") -> WrittenTask:
+    from cigri.outputs.destination import read_destination
+
+    place = None
+    if task.is_delivered and task.removed_at is not None and task.to:
+        place = str(read_destination(task.to).place(task.number))
+    return WrittenTask(
+        task.number, task.attempt, task.state, task.cluster, task.files, task.bytes, _is_stored(task), place
+    )
+
+
+def _is_stored(task: "PlacedOutput") -> bool:
+    return task.collected_at is not None and not task.is_delivered
+
+
 def _read_file(text: str) -> tuple[int, bytes]:
     """Of number/path."""
     number, _, quoted = text.partition("/")
@@ -146,7 +186,9 @@ def _at_one_place(
         missing = sorted(set(numbers) - {task.number for task in placed})
         raise NotFound(f"task {missing[0]} of campaign {campaign_id} has not ended, or never ran, or is none")
     homes = {(task.cluster, task.local_user) for task in placed}
-    if len(homes) > 1:
+    if len({_is_stored(task) for task in placed}) > 1:
+        raise UsageError("some of these tasks have been collected and some have not: call it again")
+    if len(homes) > 1 and not _is_stored(placed[0]):
         raise UsageError(f"these tasks ran in {len(homes)} places; ask for those of one cluster at a time")
     cluster = find_cluster(conn, placed[0].cluster)
     assert cluster is not None  # the job's row refers to it

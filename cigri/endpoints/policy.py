@@ -8,13 +8,17 @@ from cigri.answers.policy import AffinityView, LimitView, QuotaView, TargetView
 from cigri.endpoints import May, changes, reads
 from cigri.errors import UsageError
 from cigri.rules.callers import Caller, Scope
+from cigri.rules.quotas import ALL, EVERY_TYPE, QuotaRule, as_owner
 from cigri.states import SubjectKind
+from cigri.text.units import HOUR
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 LARGEST_SHARE = 1e6
 LARGEST_PRIORITY = 1_000_000
+LARGEST_CORE_HOURS = 1e12
+QUOTA_DAYS, LONGEST_WINDOW = 30, 366
 
 
 @reads("/limits", May.EVERYBODY)
@@ -50,34 +54,64 @@ def remove_limit(conn: "Connection", _caller: Caller, *, name: str) -> Done:
 @reads("/quotas", May.OPERATOR)
 def quotas(conn: "Connection", _caller: Caller) -> list[QuotaView]:
     """All that are declared, and what is used of them."""
-    from cigri.flow.ceilings import list_quotas
+    from cigri.flow.quotas import list_quotas
 
     return list_quotas(conn)
 
 
 @changes("/quotas", May.OPERATOR, Scope.OPERATE)
 def set_quota(
-    conn: "Connection", _caller: Caller, *, kind: SubjectKind, name: str, cores: int, cluster: str = ""
+    conn: "Connection",
+    _caller: Caller,
+    *,
+    rule: str,
+    cores: int | None = None,
+    jobs: int | None = None,
+    core_hours: float | None = None,
+    within: int | None = None,
+    cluster: str = "",
 ) -> Done:
-    """So many cores at a time, on one cluster or on all together; the name * is everybody who has no other."""
-    from cigri.estimates.plausible import LARGEST_INTEGER
-    from cigri.flow.ceilings import put_quota
-    from cigri.flow.precedence import Subject
+    """So many cores, jobs and core-hours for the jobs that the rule counts; what was said of it before is replaced."""
+    from cigri.flow.quotas import Amounts, put_quota
 
-    if not 0 <= cores <= LARGEST_INTEGER:
-        raise UsageError("a quota is a whole number of cores, 0 or more")
-    put_quota(conn, Subject(kind, name), cores, cluster)
-    return Done(f"{kind.capitalize()} {name} may have {cores} cores{_on(cluster)}")
+    parsed = QuotaRule.parse(rule)
+    if core_hours is not None and within is None:
+        within = QUOTA_DAYS
+    _require_quota(parsed, cores, jobs, core_hours, within)
+    seconds = None if core_hours is None else round(core_hours * HOUR)
+    put_quota(conn, parsed, Amounts(cores, jobs, seconds, within), cluster)
+    said = [f"{cores} cores"] if cores is not None else []
+    said += [f"{jobs} jobs"] if jobs is not None else []
+    said += [f"{core_hours:g} core-hours in {within} days"] if core_hours is not None else []
+    return Done(f"{_capital(as_owner(parsed))} may have {', '.join(said)}{_on(cluster)}")
+
+
+def _require_quota(
+    rule: QuotaRule, cores: int | None, jobs: int | None, core_hours: float | None, within: int | None
+) -> None:
+    from cigri.estimates.plausible import LARGEST_INTEGER
+
+    if cores is None and jobs is None and core_hours is None:
+        raise UsageError("a quota says how many cores, jobs or core-hours")
+    if any(number is not None and not 0 <= number <= LARGEST_INTEGER for number in (cores, jobs)):
+        raise UsageError("a quota is a whole number of cores or jobs, 0 or more")
+    if core_hours is not None and not 0 <= core_hours <= LARGEST_CORE_HOURS:
+        raise UsageError(f"core-hours are a number, 0 or more, at most {LARGEST_CORE_HOURS:.0f}")
+    if within is not None and (core_hours is None or not 1 <= within <= LONGEST_WINDOW):
+        raise UsageError(f"days, from 1 to {LONGEST_WINDOW}, say within how many core-hours are counted")
+    if core_hours is not None and (rule.queue, rule.type) != (ALL, EVERY_TYPE):
+        message = f"core-hours are accounted for neither by queue nor by type: write {ALL} and {EVERY_TYPE} there"
+        raise UsageError(message)
 
 
 @changes("/quotas/remove", May.OPERATOR, Scope.OPERATE)
-def remove_quota(conn: "Connection", _caller: Caller, *, kind: SubjectKind, name: str, cluster: str = "") -> Done:
+def remove_quota(conn: "Connection", _caller: Caller, *, rule: str, cluster: str = "") -> Done:
     """That one is gone; others stay."""
-    from cigri.flow import ceilings
-    from cigri.flow.precedence import Subject
+    from cigri.flow import quotas
 
-    ceilings.remove_quota(conn, Subject(kind, name), cluster)
-    return Done(f"{kind.capitalize()} {name} has no quota{_on(cluster)} any more")
+    parsed = QuotaRule.parse(rule)
+    quotas.remove_quota(conn, parsed, cluster)
+    return Done(f"{_capital(as_owner(parsed))} has no quota{_on(cluster)} any more")
 
 
 @reads("/targets", May.OPERATOR)
@@ -143,6 +177,10 @@ def set_grid_priority(conn: "Connection", _caller: Caller, *, campaign_id: int, 
         raise UsageError(f"a priority lies between -{LARGEST_PRIORITY} and {LARGEST_PRIORITY}")
     set_priority(conn, campaign_id, priority)
     return Done(f"Campaign {campaign_id} has priority {priority}")
+
+
+def _capital(said: str) -> str:
+    return said[:1].upper() + said[1:]
 
 
 def _on(cluster: str) -> str:

@@ -80,10 +80,11 @@ class Remote:
     def __init__(self, place: Path | Elsewhere) -> None:
         self._place = place
         self._connection = self._connected(LONGEST_ANSWER)
-        self._prefix, self._headers = "", {}
+        self._prefix, self._headers = "", dict[str, str]()
         if isinstance(place, Path):
             return
-        self._prefix, self._headers = place.prefix, {"Authorization": f"Bearer {place.token}"}
+        self._prefix = place.prefix
+        self._headers = {"Authorization": f"Bearer {place.token}"} if place.token else {}
 
     def ask(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
         assert not args, "parameters are given by name"

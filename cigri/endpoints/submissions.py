@@ -10,16 +10,20 @@ from cigri.answers.simulations import Simulation
 from cigri.answers.submissions import AddedTasks, BackendTableView, CheckedCampaign, SubmittedCampaign
 from cigri.endpoints import Calculation, May, calculates, reads, receives
 from cigri.endpoints.bodies import Body, BodyLines
-from cigri.errors import DescriptionError, Problem, UsageError
+from cigri.errors import DescriptionError, UsageError
 from cigri.rules.callers import Caller
+from cigri.states import AfterWhen
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cigri.database import Database
+    from cigri.submission.examining import Examined, Wishes
+    from cigri.submission.remarks import Remarks
 
 LONGEST_KEY = 200
-MOST_SIMULATED = 100  # campaigns at once
+MOST_CAMPAIGNS_SENT = 100  # campaigns at once
+FAILS = "no task fails in a simulation: it is played as if what it waits for had failed"
 CampaignKind = Literal["default", "test"]
 
 
@@ -33,22 +37,22 @@ def submit_campaign(
     priority: int | None = None,
     local: bool = False,
     backend: list[str] | None = None,
+    behind: list[str] | None = None,
     key: str = "",
 ) -> SubmittedCampaign:
     """Store the campaign that is described, under your name; sent again with the same key within a day, once."""
     from cigri.flow.submissions import SentKey
     from cigri.submission.examining import examine, wishes_of
     from cigri.submission.remarks import Remarks
-    from cigri.submission.storing import find_stored, store
+    from cigri.submission.storing import list_stored, store
 
-    if len(key) > LONGEST_KEY:
-        raise UsageError(f"key: has more than {LONGEST_KEY} characters")
-    sent = SentKey(key, body.digest(type, priority, local, backend)) if key else None
-    remarks, wishes = Remarks(), wishes_of(type, priority, local, backend)
-    examined = examine(database, caller.user, body.first(), BodyLines(body, 1), wishes, remarks)
+    _require_key(key)
+    sent = SentKey(key, body.digest(type, priority, local, backend, *(behind or ()))) if key else None
+    remarks, wishes = Remarks(), wishes_of(type, priority, local, backend, behind)
+    examined = examine(database, caller, body.first(), BodyLines(body, 1), wishes, remarks)
     if remarks.problems or examined.description is None:
-        if (stored := find_stored(database, caller.user, sent)) is not None:
-            return stored
+        if stored := list_stored(database, caller.user, sent):
+            return stored[0]
         raise DescriptionError(remarks.problems)
     return store(database, caller, examined, remarks.notes, sent)
 
@@ -63,15 +67,66 @@ def check_campaign(
     priority: int | None = None,
     local: bool = False,
     backend: list[str] | None = None,
+    behind: list[str] | None = None,
 ) -> CheckedCampaign:
     """What would be stored, and all for which it would be refused."""
     from cigri.submission.examining import examine, wishes_of
     from cigri.submission.outline import checked
     from cigri.submission.remarks import Remarks
 
-    remarks, wishes = Remarks(), wishes_of(type, priority, local, backend)
-    examined = examine(database, caller.user, body.first(), BodyLines(body, 1), wishes, remarks)
+    remarks, wishes = Remarks(), wishes_of(type, priority, local, backend, behind)
+    examined = examine(database, caller, body.first(), BodyLines(body, 1), wishes, remarks)
     return checked(examined, remarks, caller.user)
+
+
+@receives("/campaigns/stages", May.EVERYBODY)
+def submit_stages(
+    database: "Database",
+    caller: Caller,
+    body: Body,
+    *,
+    type: CampaignKind | None = None,
+    priority: int | None = None,
+    local: bool = False,
+    backend: list[str] | None = None,
+    behind: list[str] | None = None,
+    lines: list[int] | None = None,
+    key: str = "",
+) -> list[SubmittedCampaign]:
+    """Store campaigns of which later ones wait for earlier ones, by their names: all of them, or none."""
+    from cigri.flow.submissions import SentKey
+    from cigri.submission.examining import wishes_of
+    from cigri.submission.storing import list_stored, store_stages
+
+    _require_key(key)
+    sent = SentKey(key, body.digest(type, priority, local, backend, behind, lines)) if key else None
+    stages = _examine(database, caller, body, lines, wishes_of(type, priority, local, backend, behind))
+    if problems := [problem for _, remarks in stages for problem in remarks.problems]:
+        if stored := list_stored(database, caller.user, sent):
+            return stored
+        raise DescriptionError(problems)
+    return store_stages(database, caller, [(examined, remarks.notes) for examined, remarks in stages], sent)
+
+
+@receives("/campaigns/stages/check", May.EVERYBODY)
+def check_stages(
+    database: "Database",
+    caller: Caller,
+    body: Body,
+    *,
+    type: CampaignKind | None = None,
+    priority: int | None = None,
+    local: bool = False,
+    backend: list[str] | None = None,
+    behind: list[str] | None = None,
+    lines: list[int] | None = None,
+) -> list[CheckedCampaign]:
+    """What would be stored of them, and all for which they would be refused."""
+    from cigri.submission.examining import wishes_of
+    from cigri.submission.outline import checked
+
+    stages = _examine(database, caller, body, lines, wishes_of(type, priority, local, backend, behind))
+    return [checked(examined, remarks, caller.user) for examined, remarks in stages]
 
 
 @calculates("/campaigns/simulate", May.EVERYBODY, Simulation)
@@ -84,39 +139,70 @@ def simulate_campaigns(
     priority: int | None = None,
     local: bool = False,
     backend: list[str] | None = None,
+    behind: list[str] | None = None,
     lines: list[int] | None = None,
 ) -> Calculation[Simulation]:
-    """When it would end if it were submitted now, or several would; nothing is."""
-    from cigri.submission.examining import examine, wishes_of
+    """When it would end if it were submitted now, or several would, stages too; nothing is."""
+    from cigri.submission.examining import wishes_of
     from cigri.submission.laboratory import Laboratory
-    from cigri.submission.remarks import Remarks
     from cigri.submission.simulating import question_about
 
-    counts = lines or [body.count]
-    if len(counts) > MOST_SIMULATED or min(counts) < 1 or sum(counts) != body.count:
-        at_most = f"at most {MOST_SIMULATED} numbers from 1 on"
-        raise UsageError(f"lines: {body.count} lines were sent; say how many each campaign has, {at_most}")
-    wishes, first = wishes_of(type, priority, local, backend), 0
-    descriptions, problems, notes = [], list[Problem](), []
-    for count in counts:
-        remarks, beside = Remarks(), BodyLines(body, first + 1, first + count)
-        examined = examine(database, caller.user, body.first(first), beside, wishes, remarks)
-        problems += remarks.problems
-        descriptions += [examined.description] if examined.description else []
-        notes.append(remarks.notes)
-        first += count
-    if problems:
+    campaigns = _examine(database, caller, body, lines, wishes_of(type, priority, local, backend, behind))
+    if problems := [problem for _, remarks in campaigns for problem in remarks.problems]:
         raise DescriptionError(problems)
-    laboratory = Laboratory(question_about(database, descriptions, caller.user), notes)
+    descriptions = [examined.description for examined, _ in campaigns if examined.description]
+    for description, (_, remarks) in zip(descriptions, campaigns, strict=True):
+        remarks.notes += [FAILS] if any(each.when is AfterWhen.FAILURE for each in description.after) else []
+    notes = [remarks.notes for _, remarks in campaigns]
+    laboratory = Laboratory(question_about(database, descriptions, caller), notes)
     return Calculation(caller.user, laboratory.answer, laboratory.end)
 
 
+def _require_key(key: str) -> None:
+    if len(key) > LONGEST_KEY:
+        raise UsageError(f"key: has more than {LONGEST_KEY} characters")
+
+
+def _examine(
+    database: "Database", caller: Caller, body: Body, lines: list[int] | None, wishes: "Wishes"
+) -> "list[tuple[Examined, Remarks]]":
+    """Several campaigns one behind the other; what is said beside a description of what it waits for holds where it
+    says nothing."""
+    from cigri.submission.examining import examine
+    from cigri.submission.remarks import Remarks
+
+    counts = lines or [body.count]
+    if len(counts) > MOST_CAMPAIGNS_SENT or min(counts) < 1 or sum(counts) != body.count:
+        at_most = f"at most {MOST_CAMPAIGNS_SENT} numbers from 1 on"
+        raise UsageError(f"lines: {body.count} lines were sent; say how many each campaign has, {at_most}")
+    first, stages, campaigns = 0, dict[str, int](), []
+    for count in counts:
+        remarks, beside, described = Remarks(), BodyLines(body, first + 1, first + count), body.first(first)
+        says_itself = len(counts) > 1 and isinstance(described, dict) and described.get("after") is not None
+        asked = wishes.without("after") if says_itself else wishes
+        examined = examine(database, caller, described, beside, asked, remarks, stages)
+        if (description := examined.description) is not None:
+            stages[description.name] = description.count
+        campaigns.append((examined, remarks))
+        first += count
+    return campaigns
+
+
 @receives("/campaigns/{campaign_id}/tasks", May.OWNER)
-def add_tasks(database: "Database", caller: Caller, body: Body, *, campaign_id: int, check: bool = False) -> AddedTasks:
+def add_tasks(
+    database: "Database",
+    caller: Caller,
+    body: Body,
+    *,
+    campaign_id: int,
+    check: bool = False,
+    task_inputs: str = "",
+) -> AddedTasks:
     """Tasks with these parameters, one a line, unless it is only to be checked whether they could be added."""
     from cigri.submission.adding import add
 
-    return AddedTasks(campaign_id, add(database, caller, campaign_id, BodyLines(body, 0), is_check=check))
+    lines = BodyLines(body, 0)
+    return AddedTasks(campaign_id, add(database, caller, campaign_id, lines, is_check=check, task_inputs=task_inputs))
 
 
 @reads("/backend-options", May.EVERYBODY)

@@ -33,13 +33,18 @@ def create_token(
     from cigri.rules.token_text import ShownToken, hash_of
 
     require_minting(caller, scope, "tokens", "gridtoken create", for_root=for_root)
+    require_bounds(expires_in, comment)
+    secret = secrets.token_urlsafe(32)
+    made = put_token(conn, caller.user, hash_of(secret), scope=scope, expires_in=expires_in, comment=comment)
+    return MintedToken(str(ShownToken(made.id, secret)), made.id, made.user, made.comment, made.scope, made.expires_at)
+
+
+def require_bounds(expires_in: int, comment: str) -> None:
+    """Raise UsageError where a token would live too long, or be called what is no line."""
     if not 0 < expires_in <= LONGEST_LIFE:
         raise UsageError(f"a token lives for {LONGEST_LIFE // DAY} days at most, and for a second at least")
     if len(comment) > LONGEST_COMMENT or not comment.isprintable():
         raise UsageError(f"a comment is one line of {LONGEST_COMMENT} characters at most")
-    secret = secrets.token_urlsafe(32)
-    made = put_token(conn, caller.user, hash_of(secret), scope=scope, expires_in=expires_in, comment=comment)
-    return MintedToken(str(ShownToken(made.id, secret)), made.id, made.user, made.comment, made.scope, made.expires_at)
 
 
 @reads("/tokens", May.EVERYBODY)

@@ -13,13 +13,17 @@ from sqlalchemy.sql.elements import ColumnElement
 from cigri.database import wake
 from cigri.database.typed_rows import read_all
 from cigri.errors import NotFound
+from cigri.flow.accounting import archived
 from cigri.flow.campaigns import own_campaign
 from cigri.flow.events import NewEvent, close_events, put_events
+from cigri.flow.parcels import forget_awaited
+from cigri.flow.usage import USED
 from cigri.rules.callers import Caller
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, EventLevel, JobState, Outcome
 from cigri.tables.campaigns import Bucket, Campaign, Completion, ForecastHistory
 from cigri.tables.clusters import ClusterUsage
 from cigri.tables.grid import Event
+from cigri.tables.inputs import TaskInput, TaskPlace
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.pools import BucketPool, SubmitPool
 from cigri.tables.tasks import LastDuration, Task, TaskCount, TaskHistory
@@ -63,6 +67,7 @@ def list_leftovers(conn: Connection, days: float) -> list[Leftover]:
 
 def put_purged(conn: Connection, campaign_ids: Sequence[int]) -> None:
     """Note that the files of these campaigns are gone from all clusters; the wish for that is closed."""
+    forget_awaited(conn, campaign_ids)
     conn.execute(update(Campaign).where(Campaign.c.id.in_(campaign_ids)).values(purged_at=func.now()))
     close_events(conn, [PURGE], [f"campaign {campaign_id}" for campaign_id in campaign_ids], "janitor")
 
@@ -81,8 +86,9 @@ def list_old_campaigns(conn: Connection, days: float) -> list[int]:
 
 
 def archive_campaign(conn: Connection, campaign_id: int) -> int:
-    """Keep one row per task, with the attempt that was a success, or the last; remove tasks, jobs and batches.
+    """Keep one row per task, with the attempt that was a success, or the last, and what accounting has of its jobs.
 
+    Remove tasks, jobs and batches.
     Give the number of tasks.
     """
     last = (
@@ -114,7 +120,8 @@ def archive_campaign(conn: Connection, campaign_id: int) -> int:
     gone = conn.execute(
         select(func.count()).select_from(TaskHistory).where(TaskHistory.c.campaign_id == campaign_id)
     ).scalar_one()
-    for table in (Job, Batch, Bucket, Completion):
+    _remove_jobs(conn, campaign_id)
+    for table in (Batch, Bucket, Completion, TaskPlace, TaskInput):
         conn.execute(delete(table).where(table.c.campaign_id == campaign_id))
     conn.execute(delete(TaskCount).where(TaskCount.c.campaign_id == campaign_id))
     kept = select(TaskHistory.c.campaign_id, TaskHistory.c.state, func.count()).where(
@@ -127,6 +134,12 @@ def archive_campaign(conn: Connection, campaign_id: int) -> int:
     )
     conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(archived_at=func.now()))
     return gone
+
+
+def _remove_jobs(conn: Connection, campaign_id: int) -> None:
+    columns = [Job.c[name] for name in ("id", "cluster_id", "outcome", *USED)]
+    gone = delete(Job).where(Job.c.campaign_id == campaign_id).returning(*columns).cte("gone")
+    conn.execute(archived(gone))
 
 
 def forget(conn: Connection, usage_days: float, event_days: float) -> int:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, Text, bindparam, cast, func, insert, literal, select, true
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.dml import ReturningUpdate
 from sqlalchemy.sql.selectable import Select
 from sqlalchemy.types import TypeEngine
@@ -15,6 +16,7 @@ from sqlalchemy.types import TypeEngine
 from cigri.database import given, packed
 from cigri.flow.launches import Launch
 from cigri.flow.views.destinations import ANYWHERE, Destination, find_destination
+from cigri.rules.checkpoint_interval import Rhythm
 from cigri.states import BatchState, JobState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.jobs import Batch, Job
@@ -50,6 +52,7 @@ def put_batch(conn: Connection, launch: Launch, cluster_id: int, grid_key: str) 
         "here": cluster_id,
         "account": launch.local_user,
         "jobs": len(launch.jobs),
+        **(launch.rhythm._asdict() if launch.rhythm else dict.fromkeys(Rhythm._fields)),
         "places": packed(ARRAY_PLACES, [(job.id, index) for index, job in enumerate(launch.jobs, start=1)]),
     }
     batch = conn.execute(_new_batch(), parameters).one_or_none()
@@ -75,6 +78,9 @@ def _new_batch() -> Select[*tuple[Any, ...]]:
         "state": literal(begun(Batch.c.state, BatchState.LAUNCHING), Batch.c.state.type),
         "size": jobs,
         "created_at": func.now(),
+        "checkpoint_period": bindparam("period", type_=BigInteger),
+        "checkpoint_life": bindparam("life", type_=DOUBLE_PRECISION),
+        "checkpoint_cost": bindparam("cost", type_=DOUBLE_PRECISION),
     }
     created = insert(Batch).from_select(list(values), select(*values.values()))
     batch = created.returning(Batch.c.id, Batch.c.tag, Batch.c.created_at).cte("batch")

@@ -15,8 +15,11 @@ from cigri.errors import ConfigError
 from cigri.flow.views.queues import list_queues
 from cigri.requirements import property_of
 from cigri.rules.buckets import AMOUNTS_KEY, Formulas, formulas_of
+from cigri.states import TaskState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
+from cigri.tables.moves import begun
+from cigri.tables.tasks import Task
 from cigri.text.units import MEGABYTE
 
 if TYPE_CHECKING:
@@ -83,9 +86,18 @@ class Buckets:
         return self.made[-1]
 
 
-def copy_tasks(conn: Connection, campaign_id: int, buckets: Buckets, first: int, parameters: Iterable[object]) -> int:
+def copy_tasks(
+    conn: Connection,
+    campaign_id: int,
+    buckets: Buckets,
+    first: int,
+    parameters: Iterable[object],
+    *,
+    are_blocked: bool = False,
+) -> int:
     """Insert tasks, numbered from `first`, and give their number. COPY pauses only where one is the first of its
-    bucket."""
+    bucket. Those of a campaign that waits for others `are_blocked`."""
+    state = begun(Task.c.state, TaskState.BLOCKED if are_blocked else TaskState.WAITING)
     raw = conn.connection.driver_connection
     assert raw is not None
     tasks = enumerate(parameters, start=first)
@@ -94,8 +106,8 @@ def copy_tasks(conn: Connection, campaign_id: int, buckets: Buckets, first: int,
     with raw.cursor() as cursor:
         while task is not None:
             buckets.make(*task)
-            with cursor.copy("COPY tasks (campaign_id, bucket_id, number, parameter) FROM STDIN") as out:
-                number, task = _copy_known(out, campaign_id, buckets, chain([task], tasks))
+            with cursor.copy("COPY tasks (state, campaign_id, bucket_id, number, parameter) FROM STDIN") as out:
+                number, task = _copy_known(out, f"{state}\t{campaign_id}", buckets, chain([task], tasks))
             copied += number
     return copied
 
@@ -134,10 +146,10 @@ def _sorting(conn: Connection, formulas: Mapping[str, Formulas]) -> "Sorting":
 
 
 def _copy_known(
-    out: Copy, campaign_id: int, buckets: Buckets, tasks: Iterable[tuple[int, object]]
+    out: Copy, head: str, buckets: Buckets, tasks: Iterable[tuple[int, object]]
 ) -> tuple[int, tuple[int, object] | None]:
     """Copy tasks in blocks of text, which need little memory, up to the first whose bucket is not there yet: the number
-    copied, and that task (None: there is none)."""
+    copied, and that task (None: there is none). `head`: the columns in which they are all the same."""
     escape = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
     encode = json.JSONEncoder(ensure_ascii=False).encode
     lines: list[str] = []
@@ -148,7 +160,7 @@ def _copy_known(
         if bucket_id is None:
             unsorted = number, parameter
             break
-        line = f"{campaign_id}\t{bucket_id}\t{number}\t{encode(parameter).translate(escape)}\n"
+        line = f"{head}\t{bucket_id}\t{number}\t{encode(parameter).translate(escape)}\n"
         lines.append(line)
         copied += 1
         size += len(line)

@@ -17,6 +17,7 @@ from cigri.flow.stops import IS_LIVE, stop_jobs
 from cigri.rules.callers import Caller
 from cigri.states import (
     CAMPAIGN_LIFE,
+    LEFT_TO_DO,
     OPEN_CAMPAIGNS,
     CampaignState,
     CampaignType,
@@ -31,6 +32,8 @@ from cigri.tables.grid import Event
 from cigri.tables.jobs import Job
 from cigri.tables.moves import moved, moving
 from cigri.tables.tasks import Task, TaskCount
+
+NOT_IN_JOBS = (TaskState.BLOCKED, TaskState.WAITING, TaskState.FAILED)
 
 
 def set_own_priority(conn: Connection, campaign_id: int, caller: Caller, priority: int) -> None:
@@ -110,9 +113,7 @@ def move_campaign(conn: Connection, campaign_id: int, caller: Caller, target: Ca
         return False
     if target is CampaignState.CANCELLED:
         conn.execute(
-            moving(Task.c.state, TaskState.CANCELLED, out_of=[TaskState.WAITING, TaskState.FAILED]).where(
-                Task.c.campaign_id == campaign_id
-            )
+            moving(Task.c.state, TaskState.CANCELLED, out_of=NOT_IN_JOBS).where(Task.c.campaign_id == campaign_id)
         )
         live = conn.scalars(select(Job.c.id).where(Job.c.campaign_id == campaign_id, IS_LIVE))
         stop_jobs(conn, list(live), caller.user)
@@ -129,7 +130,8 @@ def move_campaign(conn: Connection, campaign_id: int, caller: Caller, target: Ca
 
 
 def close_campaigns(conn: Connection) -> int:
-    """End the campaigns whose tasks and steps are all over, and whose failures and doubts nobody still looks at."""
+    """End the campaigns whose tasks and steps are all over, whose outputs are here where they are collected, and whose
+    failures and doubts nobody still looks at."""
     treated = keep_in_treatment(conn, select(Campaign.c.id).where(_has_ended()))
     if not treated:
         return 0
@@ -152,16 +154,28 @@ def close_campaigns(conn: Connection) -> int:
 
 @cache
 def _has_ended() -> ColumnElement[bool]:
+    return and_(is_settled(), ~_is_looked_at("TASK_FAILED"))
+
+
+def is_settled() -> ColumnElement[bool]:
+    """Is the campaign of the statement around it over, with its epilogues and outputs, and nothing of it in doubt?
+
+    Then a person may still want failed tasks to be done again.
+    """
     part = CampaignCluster
     steps = select(part.c.campaign_id).where(
         part.c.campaign_id == Campaign.c.id, part.c.epilogue.in_((StepState.WAITING, StepState.RUNNING))
     )
-    failures = select(Event.c.id).where(
-        Event.c.campaign_id == Campaign.c.id,
-        Event.c.closed_at.is_(None),
-        Event.c.code.in_(("TASK_FAILED", "EPILOGUE_FAILED", "RESULTS_DOUBTED")),
+    parcels = select(part.c.campaign_id).where(part.c.campaign_id == Campaign.c.id, part.c.uncollected > 0)
+    in_doubt = _is_looked_at("EPILOGUE_FAILED", "RESULTS_DOUBTED")
+    return and_(is_over(), ~steps.exists(), ~parcels.exists(), ~in_doubt)
+
+
+def _is_looked_at(*codes: str) -> ColumnElement[bool]:
+    events = select(Event.c.id).where(
+        Event.c.campaign_id == Campaign.c.id, Event.c.closed_at.is_(None), Event.c.code.in_(codes)
     )
-    return and_(is_over(), ~steps.exists(), ~failures.exists())
+    return events.exists()
 
 
 def keep_in_treatment(conn: Connection, wanted: Select[int]) -> list[int]:
@@ -174,11 +188,11 @@ def keep_in_treatment(conn: Connection, wanted: Select[int]) -> list[int]:
 
 
 def is_over() -> ColumnElement[bool]:
-    """Has the campaign of the statement around it neither waiting nor assigned tasks, nor a live job but epilogues?"""
+    """Has the campaign of the statement around it no task left to do, nor a live job but epilogues?"""
     live = select(Job.c.id).where(
         Job.c.campaign_id == Campaign.c.id, Job.c.state != JobState.ENDED, Job.c.kind != JobKind.EPILOGUE
     )
-    return and_(~has_tasks(TaskState.WAITING, TaskState.ASSIGNED), ~live.exists())
+    return and_(~has_tasks(*LEFT_TO_DO), ~live.exists())
 
 
 def has_tasks(*states: TaskState) -> ColumnElement[bool]:

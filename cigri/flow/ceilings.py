@@ -1,4 +1,4 @@
-"""Ceilings: limits and quotas that operators declare, and what live jobs use of them.
+"""Ceilings: limits and quotas of operators, and what live jobs use of them.
 Given by: users; taken by: campaign schedulers, metascheduler, users.
 
 The same is asked, under a lock, when jobs are made: so none is exceeded, whoever makes jobs at the same time.
@@ -6,25 +6,26 @@ The same is asked, under a lock, when jobs are made: so none is exceeded, whoeve
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, cast, delete, func, insert, select
+from sqlalchemy import BigInteger, Connection, and_, cast, delete, func, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import Select
 
-from cigri.answers.policy import LimitView, QuotaView
+from cigri.answers.policy import LimitView
 from cigri.database import wake
 from cigri.database.typed_rows import read_all
 from cigri.errors import CigriError, NotFound
-from cigri.flow.precedence import Subject, find_cluster_id
+from cigri.flow.quotas import Amounts, Counted, Quotas, QuotaUse, find_quotas, kinship_columns, used_of_quotas
+from cigri.rules.quotas import Kinship
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, CampaignType, CeilingKind, JobKind, JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster
-from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Project
 from cigri.tables.jobs import Job
-from cigri.tables.policy import CampaignLimit, Limit, Quota
+from cigri.tables.policy import CampaignLimit, Limit
 
-EVERYBODY = "*"
 CEILINGS_LOCK = "cigri.ceilings"
 
 Share = tuple[int, int]
@@ -32,9 +33,10 @@ Share = tuple[int, int]
 
 
 class Ceiling(NamedTuple):
-    """A limit in tokens, a quota in cores (on one cluster; None: on all together), or a campaign's max_jobs there.
+    """A limit in tokens, a quota (on one cluster; None: on all together), or a campaign's max_jobs there.
 
-    Or so many jobs of tests of a user there: that goes before all others, and would be a way around fairness.
+    Or so many jobs of tests of a user there: that goes before all others, and would be a way around fairness. A quota
+    is in cores, in jobs, or in core-seconds, and its name is what it counts.
     """
 
     kind: CeilingKind
@@ -54,9 +56,9 @@ class _Part(NamedTuple):
     campaign_id: int
     cluster_id: int
     width: int
+    walltime: int
     max_jobs: int | None
-    user: str
-    project: str
+    jobs: Kinship
 
 
 class Left:
@@ -105,16 +107,17 @@ def find_ceilings(conn: Connection, tests: int) -> Ceilings:
     costs = dict(in_force.costs)
     for share, test_cost in of_tests.costs.items():
         costs[share] = {**costs.get(share, {}), **test_cost}
-    return Ceilings({**in_force.most, **of_tests.most}, live_use(conn) | dict(of_tests.used), costs)
+    return Ceilings({**in_force.most, **of_tests.most}, _used(conn, declared) | dict(of_tests.used), costs)
 
 
 def lock_ceilings(conn: Connection, campaign_id: int) -> Ceilings:
     """All that a campaign is under, its max_jobs too; nobody else makes such jobs before the end of the transaction."""
-    ceilings = _costs(conn, _declared(conn), Campaign.c.id == campaign_id, with_max_jobs=True)
+    declared = _declared(conn)
+    ceilings = _costs(conn, declared, Campaign.c.id == campaign_id, with_max_jobs=True)
     if not ceilings.costs:
         return ceilings
     conn.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(CEILINGS_LOCK, 0))))
-    return ceilings._replace(used=live_use(conn) | _used_of_max_jobs(conn, campaign_id))
+    return ceilings._replace(used=_used(conn, declared) | _used_of_max_jobs(conn, campaign_id))
 
 
 def _ceilings_of_tests(conn: Connection, tests: int) -> Ceilings:
@@ -134,52 +137,57 @@ def _ceilings_of_tests(conn: Connection, tests: int) -> Ceilings:
     return Ceilings(most, used, costs)
 
 
-def _declared(conn: Connection) -> dict[Ceiling, int]:
+class _Declarations(NamedTuple):
+    limits: Mapping[str, int]
+    quotas: Quotas
+
+    def __bool__(self) -> bool:
+        return bool(self.limits or self.quotas)
+
+
+def _declared(conn: Connection) -> _Declarations:
     limits = conn.execute(select(Limit.c.name, Limit.c.capacity))
-    quotas = conn.execute(select(Quota.c.kind, Quota.c.name, Quota.c.cluster_id, Quota.c.cores))
-    most = {Ceiling(CeilingKind.LIMIT, name): capacity for name, capacity in limits}
-    return most | {Ceiling(CeilingKind(kind), name, cluster): cores for kind, name, cluster, cores in quotas}
+    return _Declarations({name: capacity for name, capacity in limits}, find_quotas(conn))
 
 
 def _costs(
-    conn: Connection, declared: Mapping[Ceiling, int], which: ColumnElement[bool], *, with_max_jobs: bool = False
+    conn: Connection, declared: _Declarations, which: ColumnElement[bool], *, with_max_jobs: bool = False
 ) -> Ceilings:
     """Nothing used so far; shares that are under no ceiling are left out."""
-    part, most, costs = CampaignCluster, {}, {}
-    tokens = _tokens(conn, which) if declared else {}
-    statement = (
-        select(
-            part.c.campaign_id,
-            part.c.cluster_id,
-            part.c.width,
-            part.c.max_jobs,
-            Campaign.c.grid_user.label("user"),
-            func.coalesce(Project.c.name, "").label("project"),
-        )
-        .join(Campaign, Campaign.c.id == part.c.campaign_id)
-        .outerjoin(Project, Project.c.id == Campaign.c.project_id)
-        .where(which)
-    )
-    for row in read_all(conn, _Part, statement):
+    most, costs = dict[Ceiling, int](), dict[Share, Mapping[Ceiling, int]]()
+    tokens = _tokens(conn, which) if declared.limits else {}
+    for row in read_all(conn, _Part, _parts().where(which)):
         share = row.campaign_id, row.cluster_id
-        limits_and_costs = {ceiling: (declared[ceiling], cost) for ceiling, cost in tokens.get(share, ())}
-        limits_and_costs |= {ceiling: (cores, row.width) for ceiling, cores in _quotas(row, declared)}
+        over = {ceiling: (declared.limits[ceiling.name], cost) for ceiling, cost in tokens.get(share, ())}
+        one = QuotaUse(row.width, 1, row.width * row.walltime)
+        for counted, amounts in declared.quotas.over(row.jobs, row.cluster_id) if declared.quotas else ():
+            over |= {ceiling: (limit, cost) for ceiling, limit, cost in _of_quota(counted, amounts, one)}
         if with_max_jobs and row.max_jobs is not None:
-            limits_and_costs[_max_jobs(row.campaign_id, row.cluster_id)] = row.max_jobs, 1
-        if limits_and_costs:
-            most.update({ceiling: limit for ceiling, (limit, _) in limits_and_costs.items()})
-            costs[share] = {ceiling: cost for ceiling, (_, cost) in limits_and_costs.items()}
+            over[_max_jobs(row.campaign_id, row.cluster_id)] = row.max_jobs, 1
+        if over:
+            most.update({ceiling: limit for ceiling, (limit, _) in over.items()})
+            costs[share] = {ceiling: cost for ceiling, (_, cost) in over.items()}
     return Ceilings(most, {}, costs)
 
 
-def _quotas(part: _Part, declared: Mapping[Ceiling, int]) -> Iterator[tuple[Ceiling, int]]:
-    """A quota by name goes before that of everybody, which each has for itself."""
-    for kind, name in ((CeilingKind.USER, part.user), (CeilingKind.PROJECT, part.project)):
-        for cluster_id in (None, part.cluster_id) if name else ():
-            own = Ceiling(kind, name, cluster_id)
-            cores = declared.get(own, declared.get(own._replace(name=EVERYBODY)))
-            if cores is not None:
-                yield own, cores
+@cache
+def _parts() -> Select[*tuple[object, ...]]:
+    part = CampaignCluster.c
+    walltime = cast(part.settings["walltime"].astext, BigInteger).label("walltime")
+    return (
+        select(part.campaign_id, part.cluster_id, part.width, walltime, part.max_jobs, *kinship_columns())
+        .join(Campaign, Campaign.c.id == part.campaign_id)
+        .outerjoin(Project, Project.c.id == Campaign.c.project_id)
+    )
+
+
+def _of_quota(counted: Counted, amounts: Amounts, has: QuotaUse) -> Iterator[tuple[Ceiling, int, int]]:
+    """A ceiling for each thing that the quota says the most of, this, and what jobs have of it."""
+    name, place = str(counted.rule), counted.cluster_id
+    kinds = (CeilingKind.QUOTA_CORES, CeilingKind.QUOTA_JOBS, CeilingKind.QUOTA_CORE_HOURS)
+    for kind, most, number in zip(kinds, amounts, has, strict=False):
+        if most is not None:
+            yield Ceiling(kind, name, place), most, number
 
 
 def _tokens(conn: Connection, which: ColumnElement[bool]) -> dict[Share, list[tuple[Ceiling, int]]]:
@@ -195,8 +203,17 @@ def _tokens(conn: Connection, which: ColumnElement[bool]) -> dict[Share, list[tu
     return tokens
 
 
-def live_use(conn: Connection) -> dict[Ceiling, int]:
-    """What live jobs that carry tasks have of each limit (tokens) and quota (cores), declared or not."""
+def _used(conn: Connection, declared: _Declarations) -> dict[Ceiling, int]:
+    used = _live_tokens(conn) if declared.limits else {}
+    if declared.quotas:
+        any_amount = Amounts(0, 0, 0, None)
+        for counted, has in used_of_quotas(conn, declared.quotas).items():
+            used |= {ceiling: number for ceiling, _, number in _of_quota(counted, any_amount, has)}
+    return used
+
+
+def _live_tokens(conn: Connection) -> dict[Ceiling, int]:
+    """What live jobs that carry tasks have of each limit."""
     need = CampaignLimit
     here = and_(Job.c.campaign_id == need.c.campaign_id, Job.c.cluster_id == need.c.cluster_id)
     tokens = conn.execute(
@@ -205,24 +222,7 @@ def live_use(conn: Connection) -> dict[Ceiling, int]:
         .where(_is_live())
         .group_by(need.c.limit_name)
     )
-    used = Counter({Ceiling(CeilingKind.LIMIT, name): number for name, number in tokens})
-    cores = conn.execute(
-        select(
-            Campaign.c.grid_user,
-            func.coalesce(Project.c.name, ""),
-            Job.c.cluster_id,
-            cast(func.sum(Job.c.width), BigInteger),
-        )
-        .join(Campaign, Campaign.c.id == Job.c.campaign_id)
-        .outerjoin(Project, Project.c.id == Campaign.c.project_id)
-        .where(_is_live())
-        .group_by(Campaign.c.grid_user, Project.c.name, Job.c.cluster_id)
-    )
-    for user, project, cluster_id, number in cores:
-        for kind, name in ((CeilingKind.USER, user), (CeilingKind.PROJECT, project)):
-            for where in (None, cluster_id):
-                used[Ceiling(kind, name, where)] += number
-    return used
+    return {Ceiling(CeilingKind.LIMIT, name): number for name, number in tokens}
 
 
 def _used_of_max_jobs(conn: Connection, campaign_id: int) -> dict[Ceiling, int]:
@@ -272,42 +272,6 @@ def remove_limit(conn: Connection, name: str) -> None:
 
 def list_limits(conn: Connection) -> list[LimitView]:
     """Sorted by name; `used` are the tokens that live jobs have."""
-    used = live_use(conn)
+    used = _live_tokens(conn)
     limits = conn.execute(select(Limit.c.name, Limit.c.capacity).order_by(Limit.c.name))
     return [LimitView(name, capacity, used.get(Ceiling(CeilingKind.LIMIT, name), 0)) for name, capacity in limits]
-
-
-def put_quota(conn: Connection, subject: Subject, cores: int, cluster: str = "") -> None:
-    """The most cores of live jobs of a user or project, on one cluster or on all together."""
-    cluster_id = find_cluster_id(conn, cluster) if cluster else None
-    conn.execute(delete(Quota).where(_is(subject, cluster_id)))
-    conn.execute(insert(Quota).values(**subject._asdict(), cluster_id=cluster_id, cores=cores))
-    wake(conn)
-
-
-def remove_quota(conn: Connection, subject: Subject, cluster: str = "") -> None:
-    """That of one cluster, or without a name that of all together; raise NotFound when there is none."""
-    cluster_id = find_cluster_id(conn, cluster) if cluster else None
-    if not conn.execute(delete(Quota).where(_is(subject, cluster_id)).returning(Quota.c.id)).all():
-        raise NotFound(f"{subject.kind} {subject.name} has no such quota; `cigri quota list` shows them")
-    wake(conn)
-
-
-def list_quotas(conn: Connection) -> list[QuotaView]:
-    """Sorted by kind, name and cluster; the quota of everybody is in use by nobody in particular."""
-    used = live_use(conn)
-    quotas = conn.execute(
-        select(Quota.c.kind, Quota.c.name, Quota.c.cluster_id, Cluster.c.name, Quota.c.cores)
-        .outerjoin(Cluster, Cluster.c.id == Quota.c.cluster_id)
-        .order_by(Quota.c.kind, Quota.c.name, Cluster.c.name)
-    )
-    views = []
-    for kind, name, cluster_id, cluster, cores in quotas:
-        in_use = used.get(Ceiling(CeilingKind(kind), name, cluster_id), 0)
-        views.append(QuotaView(kind, name, cluster, cores, None if name == EVERYBODY else in_use))
-    return views
-
-
-def _is(subject: Subject, cluster_id: int | None) -> ColumnElement[bool]:
-    here = Quota.c.cluster_id.is_not_distinct_from(cluster_id)
-    return (Quota.c.kind == subject.kind) & (Quota.c.name == subject.name) & here

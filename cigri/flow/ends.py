@@ -33,11 +33,13 @@ from cigri.flow.accounting import accounted
 from cigri.flow.end_counts import attempts_counted, jobs_counted
 from cigri.flow.kills import closing
 from cigri.flow.known_tasks import learn
+from cigri.flow.parcels import NewParcel, put_parcels
+from cigri.flow.profiles import UsedByTask, changed_profile, profile
 from cigri.flow.replicas import ReplicatedTask, lock_replicated, supersede
 from cigri.flow.totals import changed_totals, totals
 from cigri.flow.usage import USED, used
 from cigri.rules.verdicts import FAULT_OF_TASK, NEVER_RAN, STAYS, TRIED_ELSEWHERE, Verdict
-from cigri.states import ATTEMPT_LIFE, CampaignState, JobKind, JobState, Outcome, StepState, TaskState
+from cigri.states import ATTEMPT_LIFE, TASK_LIFE, CampaignState, JobKind, JobState, Outcome, StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Completion
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.moves import moving, moving_as_told
@@ -77,7 +79,7 @@ JOBS: Mapping[str, TypeEngine[Any]] = {
 class EndedAttempt(NamedTuple):
     """`started` in epoch seconds of the cluster's clock, `seconds` of its duration; None when nobody knows.
 
-    `files` and `bytes`: of its outputs.
+    `files` and `bytes`: of its outputs. `used`: None where nobody told.
     """
 
     campaign_id: int
@@ -93,6 +95,7 @@ class EndedAttempt(NamedTuple):
     position: int = 1
     files: int = 0
     bytes: int = 0
+    used: UsedByTask | None = None
 
 
 class EndedJob(NamedTuple):
@@ -116,6 +119,7 @@ def put_ended(
     """
     standing, fresh, over = _end(conn, cluster_id, attempts, jobs)
     _end_steps(conn, cluster_id, over)
+    put_parcels(conn, cluster_id, list(_left(fresh)))
     _add_up(conn, cluster_id, fresh)
     if standing:
         supersede(conn, list(standing))
@@ -217,7 +221,7 @@ def _tasks_moved(moved: CTE) -> Update:
     waits_anew = and_(judged.c.has_run, Task.c.checkpoint_cluster_id.is_not(None))
     state = cast(case((gone, TaskState.CANCELLED.value), else_=judged.c.state), Task.c.state.type)
     return (
-        moving_as_told(Task.c.state, state, among=list(TaskState))
+        moving_as_told(Task.c.state, state, among=(TaskState.ASSIGNED, *TASK_LIFE.targets(TaskState.ASSIGNED)))
         .where(moved.c.task_id == judged.c.id, moved.c.number == judged.c.number)
         .where(Task.c.id == judged.c.id, Campaign.c.id == Task.c.campaign_id)
         .values(
@@ -285,6 +289,13 @@ def _worse(field: Column[Any]) -> ScalarSelect[Any]:
     return value.correlate(Job).scalar_subquery()
 
 
+def _left(attempts: Iterable[EndedAttempt]) -> Iterator[NewParcel]:
+    """Of the attempts that count: those that were a success, or after which their task has failed."""
+    for attempt in attempts:
+        if attempt.files and (attempt.outcome is Outcome.SUCCESS or attempt.verdict.state is TaskState.FAILED):
+            yield NewParcel(attempt.task_id, attempt.number, attempt.campaign_id, attempt.files, attempt.bytes)
+
+
 def _end_steps(conn: Connection, cluster_id: int, jobs: Sequence[EndedJob]) -> None:
     """A prologue or epilogue that died by the grid's fault is done again."""
     part = CampaignCluster.c
@@ -302,11 +313,13 @@ def _end_steps(conn: Connection, cluster_id: int, jobs: Sequence[EndedJob]) -> N
 
 def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt]) -> None:
     done: dict[int, list[float]] = defaultdict(list)
+    used: dict[int, list[UsedByTask]] = defaultdict(list)
     failed: Counter[int] = Counter()
     again: Counter[int] = Counter()
     for attempt in attempts:
         if attempt.outcome is Outcome.SUCCESS:
             done[attempt.campaign_id].append(attempt.seconds or 0.0)
+            used[attempt.campaign_id] += [attempt.used] if attempt.used else []
         elif attempt.verdict.state is TaskState.FAILED:
             failed[attempt.campaign_id] += 1
         elif attempt.verdict.state is TaskState.WAITING:
@@ -315,7 +328,9 @@ def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt])
         lasted = done.get(campaign_id, [])
         parameters = {"campaign": campaign_id, "here": cluster_id}
         parameters |= {"failed_more": failed[campaign_id], "again_more": again[campaign_id]}
-        conn.execute(_added_up(has_done=bool(lasted)), parameters | (totals(lasted) if lasted else {}))
+        if lasted:
+            parameters |= totals(lasted) | profile(used[campaign_id])
+        conn.execute(_added_up(has_done=bool(lasted)), parameters)
 
 
 @cache
@@ -329,7 +344,7 @@ def _added_up(*, has_done: bool) -> Update:
     values: dict[str, Any] = {"failed": part.failed + failed, "resubmitted": part.resubmitted + again}
     if not has_done:
         return statement.values(values)
-    return statement.values(values | changed_totals()).add_cte(_completed().cte("completed"))
+    return statement.values(values | changed_totals() | changed_profile()).add_cte(_completed().cte("completed"))
 
 
 def _completed() -> Insert:

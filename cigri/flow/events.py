@@ -1,18 +1,19 @@
 """Events: what happened, open until fixed or healed.
-Given by: almighty, campaign schedulers, janitor, killer, matcher, metascheduler, operator, predictor, runner, stager,
-updator, users.
+Given by: almighty, campaign schedulers, janitor, killer, matcher, metascheduler, notifier, operator, predictor, runner,
+stager, updator, users.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Text, case, cast, func, select, update
+from sqlalchemy import BigInteger, Connection, Text, case, cast, exists, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import rows
 from cigri.states import EventLevel
 from cigri.tables.grid import Event
+from cigri.tables.subscriptions import Subscription
 from cigri.text.harmless import one_line, safe
 
 EVENT_COLUMNS: Mapping[str, TypeEngine[Any]] = dict.fromkeys(
@@ -36,22 +37,24 @@ class NewEvent(NamedTuple):
 def put_events(conn: Connection, events: Iterable[NewEvent]) -> None:
     """Open events; one that is open already counts up and takes the new message. INFO is closed from the start.
 
-    They quote jobs, users and clusters: what steers a terminal is spelled out.
+    They quote jobs, users and clusters: what steers a terminal is spelled out. New ones are news for those who have
+    subscribed.
     """
     quoted = (event._replace(subject=one_line(event.subject), message=safe(event.message)) for event in events)
     latest = {(event.code, event.subject): event for event in quoted}
     if not latest:
         return
     new = rows("new", EVENT_COLUMNS, list(latest.values()))
-    is_news = new.c.level == EventLevel.INFO.value
+    is_info = new.c.level == EventLevel.INFO.value
     statement = insert(Event).from_select(
-        [*EVENT_COLUMNS, "opened_at", "last_at", "closed_at", "closed_by"],
+        [*EVENT_COLUMNS, "opened_at", "last_at", "closed_at", "closed_by", "is_news"],
         select(
             *(cast(new.c[name], Event.c[name].type) for name in EVENT_COLUMNS),
             func.now(),
             func.now(),
-            case((is_news, func.now())),
-            case((is_news, "cigri")),
+            case((is_info, func.now())),
+            case((is_info, "cigri")),
+            exists(select(Subscription.c.id)),
         ),
     )
     conn.execute(

@@ -20,6 +20,7 @@ from cigri.tables.tasks import LastDuration, Task
 CAMPAIGNS = 50  # that are looked up in one pass
 EARLIER_CAMPAIGNS = 100  # campaigns of the same user that tell how fast clusters are
 SPEEDS: Mapping[str, TypeEngine[Any]] = {"cluster_id": BigInteger(), "speed": DOUBLE_PRECISION()}
+UNTRIED = (TaskState.BLOCKED, TaskState.WAITING)
 _IS_UNMATCHED = and_(Campaign.c.unmatched_from.is_not(None), Campaign.c.state.in_(OPEN_CAMPAIGNS))
 
 
@@ -122,10 +123,10 @@ def _match(conn: Connection, campaign_id: int, first: int, most: int, speeds: Ma
         .join(commands, true())
         .join(LastDuration, same)
         .outerjoin(of_cluster, of_cluster.c.cluster_id == last.cluster_id)
-        .where(Task.c.campaign_id == campaign_id, Task.c.state == TaskState.WAITING)
+        .where(Task.c.campaign_id == campaign_id, Task.c.state.in_(UNTRIED))
         .where(Task.c.number >= first, Task.c.number < first + most)
         .order_by(Task.c.id, last.at.desc())
         .subquery()
     )
-    waiting = update(Task).where(Task.c.id == past.c.id, Task.c.state == TaskState.WAITING)
+    waiting = update(Task).where(Task.c.id == past.c.id, Task.c.state.in_(UNTRIED))
     return conn.execute(waiting.values(expected=past.c.seconds)).rowcount

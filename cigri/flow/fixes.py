@@ -13,6 +13,7 @@ from cigri.flow.campaigns import reopen_campaign
 from cigri.flow.doubts import DOUBTED
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.known_tasks import learn_anew
+from cigri.flow.parcels import forget_parcels
 from cigri.flow.tasks import redo_failed
 from cigri.flow.totals import changed_totals, totals
 from cigri.flow.views.owners import is_own
@@ -144,6 +145,7 @@ def redo_doubted(conn: Connection, campaign_id: int, cluster_id: int) -> bool:
         .values(**again, **anew)
         .returning(Task.c.id)
     ).all()
+    forget_parcels(conn, [row.id for row in moved])
     settled = {"doubted": 0, "sink_since": None}
     conn.execute(update(CampaignCluster).where(_here(campaign_id, cluster_id)).values(settled))
     return bool(moved)

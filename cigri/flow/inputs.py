@@ -2,25 +2,53 @@
 Given by: janitor, stager, updator, users; taken by: janitor, stager.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, delete, func, or_, select, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Connection,
+    Text,
+    and_,
+    case,
+    cast,
+    delete,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+    update,
+)
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, insert
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
+from sqlalchemy.types import TypeEngine
 
-from cigri.database import interval, wake
+from cigri.database import interval, rows, wake
 from cigri.database.typed_rows import read_all
-from cigri.states import OPEN_CAMPAIGNS, CampaignState
+from cigri.states import OPEN_CAMPAIGNS, CampaignState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import UserMapping
-from cigri.tables.inputs import CachedInput, PartInput, StoredInput
+from cigri.tables.inputs import CachedInput, PartInput, StoredInput, TaskInput, TaskPlace
+from cigri.tables.tasks import Task
+
+UNUSED_IN_CACHE = 3600.0  # seconds that a file of tasks stays in a cache for others, when none needs it
+PLACE: dict[str, TypeEngine[Any]] = {
+    "cluster_id": BigInteger(),
+    "local_user": Text(),
+    "sha256": Text(),
+    "is_packed": Boolean(),
+}
 
 
 class LackedInput(NamedTuple):
-    """A file that an account lacks on a cluster, for campaigns of which `campaign_id` is the first; in bytes."""
+    """A file that an account lacks on a cluster, for campaigns of which `campaign_id` is the first; in bytes.
+
+    `is_begun`: something of it was sent before. It is lacked for `waited` seconds, by a campaign of `grid_user`.
+    """
 
     cluster_id: int
     local_user: str
@@ -28,6 +56,9 @@ class LackedInput(NamedTuple):
     is_packed: bool
     size: int
     campaign_id: int
+    grid_user: str = ""
+    is_begun: bool = True
+    waited: float = 0.0
 
 
 class CachedPlace(NamedTuple):
@@ -40,7 +71,7 @@ class CachedPlace(NamedTuple):
 
 
 def list_lacked(conn: Connection) -> list[LackedInput]:
-    """Of campaigns in treatment: the smallest first, and of those of a size what was submitted first."""
+    """Of what whole campaigns in treatment need."""
     return read_all(conn, LackedInput, _lacked())
 
 
@@ -50,11 +81,16 @@ def _lacked() -> Select[*tuple[object, ...]]:
     statement = (
         select(
             needed.cluster_id,
-            _account().label("local_user"),
+            account().label("local_user"),
             needed.sha256,
             needed.is_packed,
             StoredInput.c.size,
             func.min(needed.campaign_id).label("campaign_id"),
+            func.min(Campaign.c.grid_user).label("grid_user"),
+            true().label("is_begun"),
+            cast(func.extract("epoch", func.now() - func.min(Campaign.c.submitted_at)), DOUBLE_PRECISION).label(
+                "waited"
+            ),
         )
         .join(CampaignCluster, _is_of_part())
         .join(Campaign, Campaign.c.id == needed.campaign_id)
@@ -67,8 +103,7 @@ def _lacked() -> Select[*tuple[object, ...]]:
             func.coalesce(cached.is_there, False).is_(False),
         )
     )
-    statement = statement.group_by(needed.cluster_id, _account(), needed.sha256, needed.is_packed, StoredInput.c.size)
-    return statement.order_by(StoredInput.c.size, func.min(needed.campaign_id), needed.sha256)
+    return statement.group_by(needed.cluster_id, account(), needed.sha256, needed.is_packed, StoredInput.c.size)
 
 
 def put_cached(conn: Connection, place: CachedPlace, size: int, *, is_there: bool) -> None:
@@ -77,6 +112,17 @@ def put_cached(conn: Connection, place: CachedPlace, size: int, *, is_there: boo
     statement = insert(CachedInput).values(**place._asdict(), **values)
     keys = ["cluster_id", "local_user", "sha256", "is_packed"]
     conn.execute(statement.on_conflict_do_update(index_elements=keys, set_=values))
+
+
+def put_many_cached(conn: Connection, sizes: Mapping[CachedPlace, int], *, is_there: bool) -> None:
+    """The same of many files."""
+    if not sizes:
+        return
+    new = rows("new", PLACE | {"bytes": BigInteger()}, [(*place, size) for place, size in sizes.items()])
+    columns = [*PLACE, "bytes", "is_there", "at"]
+    statement = insert(CachedInput).from_select(columns, select(*new.c, literal(is_there), func.now()))
+    changed = {"bytes": statement.excluded.bytes, "is_there": is_there, "at": func.now()}
+    conn.execute(statement.on_conflict_do_update(index_elements=[*PLACE], set_=changed))
 
 
 def put_complete(conn: Connection) -> int:
@@ -105,10 +151,18 @@ def put_doubts(conn: Connection, cluster_id: int, campaign_ids: Collection[int])
     needed = select(PartInput.c.sha256).where(
         PartInput.c.cluster_id == cluster_id, PartInput.c.campaign_id.in_(campaign_ids)
     )
-    doubted = and_(cached.cluster_id == cluster_id, cached.sha256.in_(needed))
+    own, place = TaskInput.c, TaskPlace.c
+    of_tasks = (
+        select(own.sha256)
+        .join(TaskPlace, and_(place.campaign_id == own.campaign_id, place.number == own.number))
+        .where(place.cluster_id == cluster_id, place.campaign_id.in_(campaign_ids))
+    )
+    doubted = and_(cached.cluster_id == cluster_id, or_(cached.sha256.in_(needed), cached.sha256.in_(of_tasks)))
     conn.execute(update(CachedInput).where(doubted).values(is_there=False, at=func.now()))
     parts = and_(part.cluster_id == cluster_id, part.campaign_id.in_(campaign_ids))
     conn.execute(update(CampaignCluster).where(parts, _has_inputs()).values(lacks_inputs=True))
+    places = and_(place.cluster_id == cluster_id, place.campaign_id.in_(campaign_ids))
+    conn.execute(update(TaskPlace).where(places).values(is_furnished=False))
 
 
 def put_looked_for(conn: Connection, *, campaign_id: int | None = None, cluster_id: int | None = None) -> None:
@@ -117,19 +171,28 @@ def put_looked_for(conn: Connection, *, campaign_id: int | None = None, cluster_
     which = part.campaign_id == campaign_id if cluster_id is None else part.cluster_id == cluster_id
     is_open = select(Campaign.c.id).where(Campaign.c.id == part.campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS))
     conn.execute(update(CampaignCluster).where(which, is_open.exists(), _has_inputs()).values(lacks_inputs=True))
+    place = TaskPlace.c
+    there = place.campaign_id == campaign_id if cluster_id is None else place.cluster_id == cluster_id
+    conn.execute(update(TaskPlace).where(there, place.is_furnished).values(is_furnished=False))
 
 
 def list_unused(conn: Connection, days: float) -> list[CachedPlace]:
-    """What no open campaign needs where it lies, and what came there before."""
+    """What no open campaign needs where it lies, and what came there before; of single tasks as soon as they ended."""
     cached = CachedInput.c
+    long_ago = func.now() - interval(days * 86_400.0)
     needed = (
         select(PartInput.c.sha256)
         .join(Campaign, Campaign.c.id == PartInput.c.campaign_id)
         .where(PartInput.c.cluster_id == cached.cluster_id, PartInput.c.sha256 == cached.sha256)
-        .where(or_(Campaign.c.state.in_(OPEN_CAMPAIGNS), Campaign.c.ended_at > func.now() - interval(days * 86_400.0)))
+        .where(or_(Campaign.c.state.in_(OPEN_CAMPAIGNS), Campaign.c.ended_at > long_ago))
     )
+    of_tasks = select(TaskInput.c.sha256).where(TaskInput.c.sha256 == cached.sha256)
+    of_open_tasks = of_tasks.join(
+        Task, and_(Task.c.campaign_id == TaskInput.c.campaign_id, Task.c.number == TaskInput.c.number)
+    ).where(Task.c.state.in_((TaskState.WAITING, TaskState.ASSIGNED)))
+    is_old = cached.at <= case((of_tasks.exists(), func.now() - interval(UNUSED_IN_CACHE)), else_=long_ago)
     columns = (cached.cluster_id, cached.local_user, cached.sha256, cached.is_packed)
-    unused = select(*columns).where(~needed.exists(), cached.at <= func.now() - interval(days * 86_400.0))
+    unused = select(*columns).where(~needed.exists(), ~of_open_tasks.exists(), is_old)
     return read_all(conn, CachedPlace, unused.order_by(*columns))
 
 
@@ -146,13 +209,18 @@ def forget_cached(conn: Connection, place: CachedPlace) -> None:
     )
 
 
-def _account() -> ColumnElement[str]:
+def account() -> ColumnElement[str]:
+    """Of a campaign's user, where UserMapping is joined by is_mapped_on."""
     return func.coalesce(UserMapping.c.local_user, Campaign.c.grid_user)
 
 
+def is_mapped_on(cluster_id: ColumnElement[int]) -> ColumnElement[bool]:
+    """Is this the account of the campaign's user on that cluster?"""
+    return and_(UserMapping.c.cluster_id == cluster_id, UserMapping.c.grid_user == Campaign.c.grid_user)
+
+
 def _is_mapped() -> ColumnElement[bool]:
-    mapping = UserMapping.c
-    return and_(mapping.cluster_id == PartInput.c.cluster_id, mapping.grid_user == Campaign.c.grid_user)
+    return is_mapped_on(PartInput.c.cluster_id)
 
 
 def _is_of_part() -> ColumnElement[bool]:
@@ -163,7 +231,7 @@ def _is_of_part() -> ColumnElement[bool]:
 def _is_cached() -> ColumnElement[bool]:
     cached, needed = CachedInput.c, PartInput.c
     is_same = and_(cached.sha256 == needed.sha256, cached.is_packed == needed.is_packed)
-    return and_(cached.cluster_id == needed.cluster_id, cached.local_user == _account(), is_same)
+    return and_(cached.cluster_id == needed.cluster_id, cached.local_user == account(), is_same)
 
 
 def _has_inputs() -> ColumnElement[bool]:

@@ -17,8 +17,10 @@ from cigri.database import IDS, given, interval, packed, rows
 from cigri.database.typed_rows import read_all, read_by
 from cigri.flow.ceilings import fitting, lock_ceilings
 from cigri.flow.holds import is_job_held
+from cigri.flow.task_inputs import list_task_inputs
 from cigri.flow.tasks import WaitingTask
 from cigri.rules.buckets import Formulas, formulas_of
+from cigri.rules.checkpoint_interval import Rhythm
 from cigri.states import BatchState, CampaignState, CampaignType, JobKind, JobState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.clusters import Cluster, UserMapping
@@ -46,7 +48,8 @@ class Launch(NamedTuple):
 
     `estimate`: seconds that a task takes there, as forecast; `start_by`: when its last task has to start. `amounts`:
     exactly what each of the jobs is given of the resources that the description computes for each task. `bucket_id`
-    None: they carry no tasks.
+    None: they carry no tasks. `inputs`: by number of a task, the sums of the files that it takes along. `rhythm`: how
+    often the grid has chosen to ask for checkpoints.
     """
 
     campaign_id: int
@@ -62,6 +65,8 @@ class Launch(NamedTuple):
     jobs: Sequence["LaunchJob"]
     amounts: Mapping[str, int] = MappingProxyType({})
     bucket_id: int | None = None
+    inputs: Mapping[int, Sequence[str]] = MappingProxyType({})
+    rhythm: Rhythm | None = None
 
 
 class LaunchJob(NamedTuple):
@@ -196,6 +201,11 @@ def list_launches(
     chosen = [row for row, total in zip(to_launch, totals, strict=True) if total <= max_tasks] or to_launch[:1]
     tasks = _tasks_of(conn, [row.id for row in chosen])
     campaigns = _describe(conn, cluster_id, {row.campaign_id for row in chosen})
+    inputs = {}
+    for campaign_id in [id for id, campaign in campaigns.items() if campaign.settings.get("task_inputs")]:
+        jobs_of = [row.id for row in chosen if row.campaign_id == campaign_id]
+        numbers = {task.number for job_id in jobs_of for task in tasks.get(job_id, ())}
+        inputs[campaign_id] = list_task_inputs(conn, campaign_id, numbers)
     formulas = {campaign_id: formulas_of(campaign.settings) for campaign_id, campaign in campaigns.items()}
     groups: dict[tuple[Any, ...], list[LaunchJob]] = {}
     for row in chosen:
@@ -221,6 +231,7 @@ def list_launches(
                 jobs=jobs[first : first + max_array],
                 amounts=dict(amounts),
                 bucket_id=bucket_id,
+                inputs=inputs.get(campaign_id, {}),
             )
             for first in range(0, len(jobs), max_array)
         ]

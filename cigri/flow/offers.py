@@ -36,6 +36,7 @@ class TakenOffer(NamedTuple):
     """As forecast, `startable` jobs start at once. `replica_budget`, `max_replicas` None: no task is replicated.
 
     `at_once`, `most_queued`, `starting`: those of the offer. `asked`: by the settings of the campaign there.
+    `have_inputs`: only tasks whose own inputs are there may run there.
     """
 
     campaign_id: int
@@ -52,6 +53,7 @@ class TakenOffer(NamedTuple):
     most_queued: int = LARGEST_INTEGER
     starting: int = 0
     asked: int = 0
+    have_inputs: bool = False
 
 
 def put_offers(conn: Connection, offers: Sequence[Offer]) -> None:
@@ -82,6 +84,7 @@ def take_offers(conn: Connection) -> list[TakenOffer]:
             Campaign.c.replica_budget,
             Campaign.c.max_replicas,
             part.c.asked,
+            Campaign.c.tasks_have_inputs,
         )
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .outerjoin(
@@ -109,6 +112,7 @@ def take_offers(conn: Connection) -> list[TakenOffer]:
             most_queued=offer.most_queued,
             starting=offer.starting,
             asked=share.asked,
+            have_inputs=share.tasks_have_inputs,
         )
         for offer, share in offered
     ]

@@ -115,7 +115,7 @@ def _left(conn: Connection) -> dict[int, int]:
         select(TaskCount.c.campaign_id, cast(func.sum(TaskCount.c.n), BigInteger))
         .join(Campaign, Campaign.c.id == TaskCount.c.campaign_id)
         .where(Campaign.c.state == CampaignState.IN_TREATMENT)
-        .where(TaskCount.c.state.in_((TaskState.WAITING, TaskState.ASSIGNED)))
+        .where(TaskCount.c.state.in_((TaskState.BLOCKED, TaskState.WAITING, TaskState.ASSIGNED)))
         .group_by(TaskCount.c.campaign_id)
         .having(func.sum(TaskCount.c.n) > 0)
     )

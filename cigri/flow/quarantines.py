@@ -1,7 +1,7 @@
 """Quarantines: a campaign or cluster that made a module fail is left alone by it for a while.
-Given by: almighty, campaign schedulers, janitor, killer, matcher, metascheduler, predictor, runner, stager, updator;
-taken by: almighty, campaign schedulers, janitor, killer, matcher, metascheduler, operator, portal, predictor, runner,
-stager, updator, users.
+Given by: almighty, campaign schedulers, janitor, killer, matcher, metascheduler, notifier, predictor, runner, stager,
+updator; taken by: almighty, campaign schedulers, janitor, killer, matcher, metascheduler, notifier, operator, portal,
+predictor, runner, stager, updator, users.
 """
 
 from collections.abc import Collection, Mapping

@@ -2,17 +2,17 @@
 Given by: janitor, users; taken by: janitor, users.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, delete, func, or_, select
+from sqlalchemy import BigInteger, Connection, Text, and_, delete, func, literal, or_, select
 from sqlalchemy.dialects.postgresql import insert
 
-from cigri.database import interval
+from cigri.database import interval, rows
 from cigri.errors import CigriError
 from cigri.states import OPEN_CAMPAIGNS
 from cigri.tables.campaigns import Campaign
-from cigri.tables.inputs import CampaignInput, SentInput, StoredInput
+from cigri.tables.inputs import CampaignInput, SentInput, StoredInput, TaskInput
 
 
 class NewInput(NamedTuple):
@@ -45,6 +45,26 @@ def put_sent(conn: Connection, user: str, sha256: str, size: int) -> None:
     conn.execute(sent.on_conflict_do_update(index_elements=keys, set_={"sent_at": func.now()}))
 
 
+def put_many_sent(conn: Connection, user: str, sizes: Mapping[str, int]) -> None:
+    """The same of many files, by their sums."""
+    if not sizes:
+        return
+    new = rows("new", {"sha256": Text(), "size": BigInteger()}, sorted(sizes.items()))
+    stored = select(new.c.sha256, new.c.size, func.now())
+    conn.execute(insert(StoredInput).from_select(["sha256", "size", "stored_at"], stored).on_conflict_do_nothing())
+    sent = select(new.c.sha256, literal(user), func.now())
+    keys = ["sha256", "grid_user"]
+    statement = insert(SentInput).from_select([*keys, "sent_at"], sent)
+    conn.execute(statement.on_conflict_do_update(index_elements=keys, set_={"sent_at": func.now()}))
+
+
+def list_sent(conn: Connection, user: str, sums: Collection[str]) -> set[str]:
+    """Those of these files that the user has sent."""
+    wanted = rows("wanted", {"sha256": Text()}, [(sum,) for sum in sums])
+    sent = select(SentInput.c.sha256).join(wanted, wanted.c.sha256 == SentInput.c.sha256)
+    return set(conn.scalars(sent.where(SentInput.c.grid_user == user)))
+
+
 def put_needed(conn: Connection, campaign_id: int, user: str, inputs: Iterable[NewInput]) -> None:
     """The campaign needs these; raise CigriError for one that its user has not sent."""
     by_sum = {needed.sha256: needed.path for needed in inputs}
@@ -62,9 +82,11 @@ def list_unneeded(conn: Connection, days: float) -> list[str]:
     late = func.now() - interval(days * 86_400.0)
     is_open = or_(Campaign.c.state.in_(OPEN_CAMPAIGNS), Campaign.c.ended_at > late)
     needed = select(CampaignInput.c.sha256).join(Campaign, and_(Campaign.c.id == CampaignInput.c.campaign_id, is_open))
+    of_tasks = select(TaskInput.c.sha256).join(Campaign, and_(Campaign.c.id == TaskInput.c.campaign_id, is_open))
+    of_tasks = of_tasks.where(TaskInput.c.sha256 == StoredInput.c.sha256)
     sent = select(SentInput.c.sha256).where(SentInput.c.sha256 == StoredInput.c.sha256, SentInput.c.sent_at > late)
     statement = select(StoredInput.c.sha256).where(
-        StoredInput.c.stored_at <= late, StoredInput.c.sha256.not_in(needed), ~sent.exists()
+        StoredInput.c.stored_at <= late, StoredInput.c.sha256.not_in(needed), ~of_tasks.exists(), ~sent.exists()
     )
     return list(conn.scalars(statement.with_for_update(skip_locked=True)))
 

@@ -2,32 +2,43 @@
 Given by: matcher, users; taken by: users.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import cycle, islice
+from math import ceil
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, and_, func, insert, or_, select, update
+from sqlalchemy import Connection, and_, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from cigri.database import interval, wake
 from cigri.errors import CigriError, KeyReused, NotFound, RequirementError
 from cigri.flow.buckets import Buckets, copy_tasks
 from cigri.flow.campaigns import reopen_campaign, require_open_to_tasks
+from cigri.flow.dependencies import NewDependency, is_shut, put_dependencies, require_same, shut_again
 from cigri.flow.pools import put_pools
+from cigri.flow.quotas import Quotas, find_quotas
 from cigri.flow.stored_inputs import NewInput, put_needed
+from cigri.flow.subscriptions import put_subscription
+from cigri.flow.task_inputs import copy_task_inputs
 from cigri.flow.views.eligibility import choose_clusters, list_misses, unheard_of
 from cigri.rules.callers import Caller
-from cigri.states import CampaignState, CampaignType, StepState, SubjectKind
+from cigri.rules.quotas import BEST_EFFORT, Kinship, as_owner, as_words
+from cigri.rules.subscribing import Subscribing
+from cigri.states import CampaignState, CampaignType, StepState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Project
 from cigri.tables.inputs import PartInput
 from cigri.tables.moves import begun
-from cigri.tables.policy import CampaignLimit, Limit, Quota
+from cigri.tables.policy import CampaignLimit, Limit
 from cigri.tables.tasks import Task
+from cigri.text.units import HOUR
 
 KEY_LIFE = 86_400.0  # seconds in which the same key means the same campaign
+
+
+T = TypeVar("T")
 
 
 class NewCampaign(NamedTuple):
@@ -36,7 +47,7 @@ class NewCampaign(NamedTuple):
     `replica_budget` and `max_replicas` are those of the table; both None: no task is replicated. `wanted`: what it
     requires of nodes, as it was written. `anywhere`: the clusters are the grid's choice, and these are used as soon as
     they are eligible: others than the rules of admission were asked about never are; None: they are the user's.
-    `written` is the description as its user wrote it, without parameters that are not computed.
+    `written` is the description as its user wrote it, without parameters that are not computed. `notify`: who is told.
     """
 
     name: str
@@ -52,6 +63,7 @@ class NewCampaign(NamedTuple):
     anywhere: Mapping[str, "NewCampaignCluster"] | None = None
     own_priority: int = 0
     written: Mapping[str, Any] | None = None
+    notify: Sequence[Subscribing] = ()
 
 
 class NewCampaignCluster(NamedTuple):
@@ -85,29 +97,40 @@ def find_submission(conn: Connection, user: str, key: SentKey | None) -> int | N
 
     Raise KeyReused where something else was sent with it. Until this transaction ends, others who look for it wait.
     """
+    return next(iter(reversed(list_submissions(conn, user, key))), None)
+
+
+def list_submissions(conn: Connection, user: str, key: SentKey | None) -> list[int]:
+    """As find_submission, of stages that were sent together: all of them, in their order."""
     if key is None:
-        return None
+        return []
     conn.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"submission {user} {key.text}", 0))))
     row = Campaign.c
     is_late = row.submitted_at > func.now() - interval(KEY_LIFE)
     sent = select(row.id, row.submission_digest).where(
         and_(row.grid_user == user, row.submission_key == key.text, is_late)
     )
-    found = conn.execute(sent.order_by(row.id.desc()).limit(1)).one_or_none()
-    if found is not None and found.submission_digest not in (None, key.digest):
+    found = conn.execute(sent.order_by(row.id)).all()
+    if found and found[-1].submission_digest not in (None, key.digest):
         raise KeyReused(
-            f"the key {key.text!r} was sent with another submission, which is campaign {found.id}: "
+            f"the key {key.text!r} was sent with another submission, which is campaign {found[-1].id}: "
             "send a new key with each, and the same key only with the same"
         )
-    return None if found is None else found.id
+    return [campaign.id for campaign in found]
 
 
 def put_campaign(
-    conn: Connection, campaign: NewCampaign, parameters: Iterable[object], key: SentKey | None = None
+    conn: Connection,
+    campaign: NewCampaign,
+    parameters: Iterable[object],
+    key: SentKey | None = None,
+    sums: Iterable[Sequence[str]] | None = None,
+    after: Sequence[NewDependency] = (),
 ) -> int:
-    """Store a campaign and its tasks, wake the almighty, and give the campaign's id.
+    """Store a campaign and its tasks, wake the almighty, and give the campaign's id; it waits for those of `after`.
 
     A test gets one task for each of its clusters, whatever the number of parameters. By `key` find_submission knows it.
+    `sums`: of the files that each of its tasks takes along.
     """
     campaign_id = conn.execute(
         insert(Campaign)
@@ -127,6 +150,7 @@ def put_campaign(
             written=None if campaign.written is None else dict(campaign.written),
             submission_key=key and key.text,
             submission_digest=key and key.digest,
+            tasks_have_inputs=sums is not None,
         )
         .returning(Campaign.c.id)
     ).scalar_one()
@@ -136,10 +160,17 @@ def put_campaign(
     if problems := [*list_impossible(conn, campaign)]:
         raise CigriError("; ".join(problems))
     put_needed(conn, campaign_id, campaign.user, _inputs(campaign))
+    for wish in campaign.notify:
+        put_subscription(conn, campaign.user, wish, campaign_id)
+    put_dependencies(conn, campaign_id, after)
     put_parts(conn, campaign_id, {ids[name]: part for name, part in campaign.clusters.items()})
     tested = [ids[name] for name in campaign.clusters] if campaign.type is CampaignType.TEST else []
     buckets = Buckets(conn, campaign_id, campaign.requirements, tested)
-    copy_tasks(conn, campaign_id, buckets, 0, tested_tasks(parameters, len(tested)) if tested else parameters)
+    of_each = tested_tasks(parameters, len(tested)) if tested else parameters
+    tasks = copy_tasks(conn, campaign_id, buckets, 0, of_each, are_blocked=bool(after))
+    if sums is not None:
+        of_tasks = tested_tasks(sums, len(tested)) if tested else sums
+        copy_task_inputs(conn, campaign_id, campaign.user, 0, tasks, of_tasks)
     buckets.finish()
     put_pools(conn, [campaign_id])
     if not tested:  # what cannot be tested on one cluster is tested on the others, and `gridstat` says why
@@ -148,7 +179,7 @@ def put_campaign(
     return campaign_id
 
 
-def tested_tasks(parameters: Iterable[object], clusters: int) -> Iterator[object]:
+def tested_tasks(parameters: Iterable[T], clusters: int) -> Iterator[T]:
     """The parameters of a test, one for each cluster, from the first again where there are too few; none of none."""
     return islice(cycle(parameters), clusters)
 
@@ -216,6 +247,7 @@ def list_impossible(conn: Connection, campaign: NewCampaign) -> Iterator[str]:
         yield from (f"requirements: {unknown}" for unknown in sites)
         yield from [f"requirements: no queue is eligible for its jobs; {miss}"] if miss and not sites else ()
     limits = {row.name: row.capacity for row in conn.execute(select(Limit.c.name, Limit.c.capacity))}
+    quotas, ids = find_quotas(conn), {row.name: row.id for row in conn.execute(select(Cluster.c.name, Cluster.c.id))}
     for cluster, part in campaign.clusters.items():
         for name, tokens in part.limits.items():
             if name not in limits:
@@ -224,36 +256,52 @@ def list_impossible(conn: Connection, campaign: NewCampaign) -> Iterator[str]:
                 change = f"`cigri limit set {name} {tokens}` would change that"
                 problem = f"a job takes {tokens} of {name}, and there are {limits[name]}; {change}"
                 yield f"clusters.{cluster}.limits: {problem}"
-        for kind, name, cores, place in _quotas(conn, campaign, cluster):
-            if part.width > cores:
-                change = f"`cigri quota set {kind} {name} {part.width}{place}` would change that"
-                problem = f"a job has {part.width} cores, the quota of {kind} {name} is {cores}; {change}"
-                yield f"clusters.{cluster}.resources: {problem}"
+        for problem in _above_quotas(quotas, campaign, cluster, ids.get(cluster, 0)):
+            yield f"clusters.{cluster}.resources: {problem}"
 
 
-def _quotas(conn: Connection, campaign: NewCampaign, cluster: str) -> Iterator[tuple[str, str, int, str]]:
-    """Those of the user and of the project there, each by name or else everybody's, with the option that says where."""
-    here = or_(Quota.c.cluster_id.is_(None), Cluster.c.name == cluster)
-    quotas = select(Quota.c.kind, Quota.c.name, Quota.c.cluster_id, Quota.c.cores)
-    rows = conn.execute(quotas.outerjoin(Cluster, Cluster.c.id == Quota.c.cluster_id).where(here)).all()
-    by_name = {(row.kind, row.name, row.cluster_id): row.cores for row in rows}
-    for kind, name in ((SubjectKind.USER, campaign.user), (SubjectKind.PROJECT, campaign.project)):
-        for cluster_id in {row.cluster_id for row in rows} if name else ():
-            cores = by_name.get((kind, name, cluster_id), by_name.get((kind, "*", cluster_id)))
-            if cores is not None:
-                yield kind, name, cores, f" --cluster {cluster}" if cluster_id else ""
+def _above_quotas(quotas: Quotas, campaign: NewCampaign, cluster: str, cluster_id: int) -> Iterator[str]:
+    part = campaign.clusters[cluster]
+    settings = part.settings
+    own = Kinship(settings.get("queue", ""), campaign.project, settings.get("type", BEST_EFFORT), campaign.user)
+    for counted, most in quotas.over(own, cluster_id):
+        command = f"cigri quota set {as_words(counted.rule)}{{}}{f' --cluster {cluster}' if counted.cluster_id else ''}"
+        owner, hours = as_owner(counted.rule), ceil(part.width * settings["walltime"] / HOUR)
+        if most.cores is not None and part.width > most.cores:
+            change = f"`{command.format(f' {part.width}')}` would change that"
+            yield f"a job has {part.width} cores, the quota of {owner} is {most.cores}; {change}"
+        if most.jobs == 0:
+            yield f"the quota of {owner} is no job; `{command.format(' --jobs 1')}` would change that"
+        if most.core_seconds is not None and part.width * settings["walltime"] > most.core_seconds:
+            change = f"`{command.format(f' --core-hours {hours}')}` would change that"
+            problem = f"a job may use {hours} core-hours, the quota of {owner} is {most.core_seconds / HOUR:g}"
+            yield f"{problem} in {most.days} days; {change}"
 
 
-def put_tasks(conn: Connection, campaign_id: int, caller: Caller, parameters: Iterable[object]) -> int:
-    """Add tasks to a campaign that is not cancelled, opening it again if it had ended; give the number added."""
+def put_tasks(
+    conn: Connection,
+    campaign_id: int,
+    caller: Caller,
+    parameters: Iterable[object],
+    sums: Iterable[Sequence[str]] | None = None,
+) -> int:
+    """Add tasks to a campaign that is not cancelled, opening it again if it had ended; give the number added.
+
+    `sums`: of the files that each of them takes along.
+    """
     require_open_to_tasks(conn, campaign_id, caller)
     requirements = select(Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id).limit(1)
     buckets = Buckets(conn, campaign_id, conn.execute(requirements).scalar_one())
     first = conn.execute(
         select(func.coalesce(func.max(Task.c.number) + 1, 0)).where(Task.c.campaign_id == campaign_id)
     ).scalar_one()
-    added = copy_tasks(conn, campaign_id, buckets, first, parameters)
+    shut_again(conn, campaign_id)
+    added = copy_tasks(conn, campaign_id, buckets, first, parameters, are_blocked=is_shut(conn, campaign_id))
+    if sums is not None:
+        user = select(Campaign.c.grid_user).where(Campaign.c.id == campaign_id)
+        copy_task_inputs(conn, campaign_id, conn.execute(user).scalar_one(), first, added, sums)
     if added:
+        require_same(conn, campaign_id, first + added)
         unmatched = func.coalesce(Campaign.c.unmatched_from, first)
         conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(unmatched_from=unmatched))
         _forget_sources(conn, campaign_id)

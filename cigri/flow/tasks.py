@@ -18,6 +18,7 @@ from cigri.database.typed_rows import read_all, read_by
 from cigri.errors import CigriError
 from cigri.flow.campaigns import reopen_campaign, require_open_to_tasks
 from cigri.flow.events import close_events
+from cigri.flow.parcels import forget_parcels
 from cigri.flow.views.destinations import BucketShare, is_closed
 from cigri.rules.callers import Caller
 from cigri.rules.verdicts import FIRST_IN_LINE
@@ -28,7 +29,7 @@ from cigri.tables.moves import moving
 from cigri.tables.tasks import Task, TaskCount
 from cigri.text.alike_failures import TASK_FAILED
 
-_WAITING = (
+WAITING_COLUMNS = (
     *(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths),
     *(Task.c.failed_cluster_id.label("failed_on"), Task.c.expected),
 )
@@ -97,7 +98,7 @@ def claim(
     """
     is_short = or_(Task.c.expected.is_(None), Task.c.expected <= longest) if longest < inf else true()
     return (
-        select(*_WAITING)
+        select(*WAITING_COLUMNS)
         .where(Task.c.bucket_id == bucket_id, Task.c.state == TaskState.WAITING, _IS_NEW, is_short)
         .order_by(Task.c.priority.desc(), Task.c.expected.desc(), Task.c.id)
         .limit(limit)
@@ -149,7 +150,7 @@ def take_continuing(
 
 def _continuing(conn: Connection, campaign_id: int, limit: int, chosen: ColumnElement[bool]) -> list[WaitingTask]:
     statement = (
-        select(*_WAITING)
+        select(*WAITING_COLUMNS)
         .where(Task.c.campaign_id == campaign_id, Task.c.state == TaskState.WAITING, ~_IS_NEW, chosen)
         .order_by(Task.c.id)
         .limit(limit)
@@ -194,7 +195,9 @@ def _redo(conn: Connection, task_ids: Collection[int], states: Collection[TaskSt
         .values(priority=FIRST_IN_LINE, **past)
         .returning(Task.c.id, Task.c.campaign_id)
     )
-    return {row.id: row.campaign_id for row in moved}
+    redone = {row.id: row.campaign_id for row in moved}
+    forget_parcels(conn, redone)
+    return redone
 
 
 def _is_carried() -> ColumnElement[bool]:

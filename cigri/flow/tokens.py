@@ -28,6 +28,7 @@ VIEW = (
     Token.c.last_used_at,
     Token.c.revoked_at,
     VALID.label("is_valid"),
+    Token.c.ssh_key_id,
 )
 
 
@@ -42,10 +43,17 @@ class KnownToken(NamedTuple):
 
 
 def put_token(
-    conn: Connection, user: str, sha256: str, *, scope: Scope, expires_in: float, comment: str = ""
+    conn: Connection,
+    user: str,
+    sha256: str,
+    *,
+    scope: Scope,
+    expires_in: float,
+    comment: str = "",
+    ssh_key_id: int | None = None,
 ) -> TokenView:
     """`expires_in`: seconds."""
-    values = {"grid_user": user, "comment": comment, "scope": scope, "sha256": sha256}
+    values = {"grid_user": user, "comment": comment, "scope": scope, "sha256": sha256, "ssh_key_id": ssh_key_id}
     times = {"created_at": func.now(), "expires_at": func.now() + interval(expires_in)}
     made = read_one(conn, TokenView, insert(Token).values(**values, **times).returning(*VIEW))
     assert made is not None

@@ -55,7 +55,7 @@ def read_inputs(described: object, base: Path) -> tuple[object, list[ReadInput]]
     """
     if not isinstance(described, dict):
         return described, []
-    reader = _InputReader(base)
+    reader = InputReader(base)
     described = reader.filled(described, place_of)
     for key, blocks in described.items():
         if key.lower() == "clusters" and isinstance(blocks, dict):
@@ -70,7 +70,7 @@ def read_inputs(described: object, base: Path) -> tuple[object, list[ReadInput]]
     return described, list(reader.found.values())
 
 
-class _InputReader:
+class InputReader:
     """Each path is read once."""
 
     def __init__(self, base: Path) -> None:
@@ -95,7 +95,7 @@ class _InputReader:
         if isinstance(value, dict) and "sha256" in value:
             return value  # somebody has read it before
         try:
-            path, to = _named(value)
+            path, to = named(value)
             read = self._known_or_read(path)
         except (OSError, ValueError) as error:
             reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
@@ -103,6 +103,13 @@ class _InputReader:
             return value
         self.found[read.sha256] = read
         return {"path": path, "to": to, "sha256": read.sha256, "size": read.size, "packed": read.is_packed}
+
+    def read_file(self, path: str) -> ReadInput:
+        """A file of a task; raise OSError for what is none, or cannot be read."""
+        read = self._known_or_read(path)
+        if read.is_packed:
+            raise OSError(None, f"{path} is a directory: pack it, or name it in inputs")
+        return self.found.setdefault(read.sha256, read)
 
     def _known_or_read(self, path: str) -> ReadInput:
         where = self._base / HOME.sub(lambda _: str(Path.home()), path, count=1)
@@ -185,7 +192,7 @@ def _opened(path: Path) -> BufferedReader:
     return open(descriptor, "rb")
 
 
-def _named(value: object) -> tuple[str, str]:
+def named(value: object) -> tuple[str, str]:
     """The path, and the name for tasks: the last part of the path where its user names none."""
     given = {"from": value} if isinstance(value, str) else value
     if not isinstance(given, dict) or not isinstance(path := given.get("from"), str) or not path.strip("/ "):

@@ -34,15 +34,15 @@ class InputStore:
 
     def open(self, digest: str, size: int) -> BinaryIO:
         """To read it; raise InputLost where it is not there, or another size."""
-        path = self._place(digest)
-        try:
-            content = path.open("rb")
-        except OSError as error:
-            raise InputLost(f"{path} cannot be read: {error.strerror}; submit the campaign again") from None
+        content = self._opened(digest)
         if os.fstat(content.fileno()).st_size != size:
             content.close()
-            raise InputLost(f"{path} has not its {size} bytes any more; submit the campaign again")
+            raise InputLost(f"{self._place(digest)} has not its {size} bytes any more; submit the campaign again")
         return content
+
+    def open_any(self, digest: str) -> BinaryIO:
+        """To read it, whatever its size; raise InputLost where it is not there."""
+        return self._opened(digest)
 
     def holds(self, digest: str) -> bool:
         """Is it there, whole?"""
@@ -71,11 +71,19 @@ class InputStore:
             if file_digest(part, "sha256").hexdigest() != digest:
                 path.unlink()
                 raise UsageError("what came is not the file: it changed while it was read; submit the campaign again")
-            place = self._place(digest)
-            place.parent.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
-            os.fchmod(part.fileno(), MODE)
-            os.fsync(part.fileno())
-            path.rename(place)
+            self._name(part, path, digest)
+
+    def put(self, user: str, digest: str, content: bytes) -> bool:
+        """All of a small file at once; False: it has another sum."""
+        if sha256(content).hexdigest() != digest:
+            return False
+        if not self.holds(digest):
+            with self._locked_part(user, digest) as part:
+                part.truncate()
+                part.write(content)
+                part.flush()
+                self._name(part, self._part(user, digest), digest)
+        return True
 
     def forget(self, digest: str) -> None:
         """Remove it, if it is there."""
@@ -92,6 +100,13 @@ class InputStore:
             part.unlink()
         return len(cut)
 
+    def _opened(self, digest: str) -> BinaryIO:
+        path = self._place(digest)
+        try:
+            return path.open("rb")
+        except OSError as error:
+            raise InputLost(f"{path} cannot be read: {error.strerror}; submit the campaign again") from None
+
     @property
     def _arriving(self) -> Path:
         return self._directory / "arriving"
@@ -102,6 +117,13 @@ class InputStore:
     def _part(self, user: str, digest: str) -> Path:
         """Of each user another: nobody adds to what somebody else sends."""
         return self._arriving / f"{_mark(user)}-{digest}"
+
+    def _name(self, part: BufferedRandom, path: Path, digest: str) -> None:
+        place = self._place(digest)
+        place.parent.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
+        os.fchmod(part.fileno(), MODE)
+        os.fsync(part.fileno())
+        path.rename(place)
 
     @contextmanager
     def _locked_part(self, user: str, digest: str) -> Iterator[BufferedRandom]:

@@ -1,13 +1,14 @@
 """When a task is asked to save its state: `checkpoint: {signal: USR2, before_walltime: 120, period: 3600}`."""
 
 from types import MappingProxyType
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
-from cigri.jdl.kinds_of_values import Line, Seconds
+from cigri.jdl.kinds_of_values import Line, Seconds, whole_seconds
 from cigri.jdl.problems import complaint, wrong
 from cigri.jdl.wish import Wish, wish
+from cigri.text.units import HOW_DURATION
 
 # With their numbers on Linux. A shell lets the commands that it starts in the background ignore INT and QUIT.
 SIGNALS = MappingProxyType(
@@ -24,14 +25,20 @@ def _signal(value: str) -> str:
     return name
 
 
+def _period(value: object) -> object:
+    if isinstance(value, str) and value.isalpha() and value != "never":
+        raise wrong("a duration, or 'never'", value, HOW_DURATION)
+    return value if value == "never" else whole_seconds(value)
+
+
 class Checkpoint(Wish):
-    """The signal that asks for it, how long before the walltime it comes, and how often else (None: never)."""
+    """The signal that asks for it, how long before the walltime it comes, and how often else (None: as it pays)."""
 
     usual: ClassVar[str] = "signal before the walltime"
 
     signal: Annotated[Line, AfterValidator(_signal)] = "USR2"
     before_walltime: Seconds = 120
-    period: Seconds | None = None
+    period: Annotated[int | Literal["never"], BeforeValidator(_period)] | None = None
 
 
 def _fits(checkpoint: Checkpoint | None, info: ValidationInfo) -> Checkpoint | None:

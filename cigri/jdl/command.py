@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cigri.errors import Problem
+from cigri.jdl.inputs import checked_name
 from cigri.jdl.kinds_of_values import HOME
 from cigri.jdl.parameters import Parameter, names_of
 from cigri.jdl.problems import did_you_mean, place_of
@@ -36,6 +37,8 @@ class Command:
         self._words = [_template(word, names) for word in split(settings.exec_file)]
         self._directory = None if settings.own_directory else _template(settings.exec_directory, names)
         self._environment = {name: _readable(text, names) for name, text in settings.environment.items()}
+        files = settings.task_inputs.files if settings.task_inputs else ()
+        self._own_inputs = [_readable(file.to, names) for file in files]
         self._outputs = [WantedFile(_readable(text, names), not WILDCARD.search(text)) for text in settings.outputs]
 
     def words(self, parameter: Parameter, *, campaign_id: int, number: int) -> tuple[Word, ...]:
@@ -63,12 +66,32 @@ class Command:
         values = _values(parameter, campaign_id, number)
         return {name: text.format_map(values) for name, text in self._environment.items()}
 
+    def own_inputs(self, parameter: Parameter, *, campaign_id: int, number: int) -> tuple[str, ...]:
+        """The names that the task's own files have for it; raise ValueError for one that leads elsewhere."""
+        if not self._own_inputs:
+            return ()
+        values = _values(parameter, campaign_id, number)
+        return tuple(checked_name(text.format_map(values)) for text in self._own_inputs)
+
     def outputs(self, parameter: Parameter, *, campaign_id: int, number: int) -> tuple[WantedFile, ...]:
         """What is brought of its files, directories before what lies in them; what a parameter holds is no pattern."""
         values = _values(parameter, campaign_id, number)
         literals = {name: literal(text) for name, text in values.items()}
         filled = [output._replace(text=_filled(output, values, literals)) for output in self._outputs]
         return tuple(sorted(filled, key=lambda output: output.text.count("/")))
+
+
+class Filling:
+    """A text in which each task's parameters are filled, before its campaign has a number."""
+
+    def __init__(self, text: str, names: Collection[str]) -> None:
+        self._text = _readable(text, names)
+
+    def of(self, parameter: Parameter, number: int) -> str:
+        """Raise KeyError for what nobody knows yet."""
+        values = _values(parameter, 0, number)
+        del values["CAMPAIGN_ID"]
+        return self._text.format_map(values)
 
 
 def command(settings: ClusterSettings, parameter: Parameter, *, campaign_id: int, number: int) -> tuple[Word, ...]:
@@ -109,7 +132,7 @@ def unused_names(clusters: Mapping[str, ClusterSettings], names: Collection[str]
     texts = (text for settings in clusters.values() for _, text in _texts(settings))
     used = {name for text in texts for name in _placeholders(text)}
     for name in sorted(set(names) - used):
-        hint = f"write {{{name}}} in exec_file, exec_directory, environment, outputs or resources"
+        hint = f"write {{{name}}} in exec_file, exec_directory, environment, task_inputs, outputs or resources"
         yield Problem("params", f"the parameter {name!r} is used nowhere", hint)
 
 
@@ -119,6 +142,9 @@ def _texts(settings: ClusterSettings) -> Iterator[tuple[tuple[str | int, ...], s
     yield ("exec_directory",), HOME.sub("", settings.exec_directory, count=1)
     for name, text in settings.environment.items():
         yield ("environment", name), text
+    for index, file in enumerate(settings.task_inputs.files if settings.task_inputs else ()):
+        yield ("task_inputs", index), file.path
+        yield ("task_inputs", index), file.to
     for index, text in enumerate(settings.outputs):
         yield ("outputs", index), text
     for name, text in settings.resources.formulas.items():

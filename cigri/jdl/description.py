@@ -6,12 +6,15 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from cigri.jdl.after import After, Afters
 from cigri.jdl.kinds_of_values import Line, Name, Priority
+from cigri.jdl.notify import Notify
 from cigri.jdl.parameters import Parameter, names_of
 from cigri.jdl.replication import Replication, ReplicationOrNone
 from cigri.jdl.requirements import Raw, RequirementsOrNone
 from cigri.jdl.settings import ClusterSettings
 from cigri.jdl.sweep import Countable
+from cigri.rules.subscribing import Subscribing
 
 CampaignType = Literal["default", "test"]
 
@@ -28,6 +31,8 @@ class Heading(BaseModel):
     replicate: ReplicationOrNone = None
     requirements: RequirementsOrNone = None
     priority: Priority = 0
+    notify: Notify = ()
+    after: Afters = ()
 
 
 @dataclass(frozen=True)
@@ -51,8 +56,10 @@ class Description:
     anywhere: ClusterSettings | None = None
     spare: dict[str, ClusterSettings] = field(default_factory=dict)
     priority: int = 0
+    after: tuple[After, ...] = ()
     written: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     is_unplaced: bool = False
+    notify: tuple[Subscribing, ...] = ()
 
     @property
     def count(self) -> int:
@@ -69,7 +76,7 @@ class Description:
         return names_of(next(self.parameters(), None))
 
     def with_changes(self, **fields: Any) -> "Description":
-        """A copy with other values of name, campaign_type, scheduler, project, replicate, requirements or priority."""
+        """A copy with other values of the fields of a Heading."""
         heading = {key: getattr(self, key) for key in Heading.model_fields}
         return replace(self, **dict(Heading.model_validate(heading | fields)))
 

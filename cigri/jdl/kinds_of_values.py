@@ -55,7 +55,7 @@ def _printed(value: object) -> str:
     return text
 
 
-def _line(value: object) -> str:
+def line(value: object) -> str:
     text = _printed(value)
     if len(text) > LONGEST_LINE:
         raise wrong(f"a line of at most {LONGEST_LINE} characters", value)
@@ -91,7 +91,8 @@ def _priority(value: object) -> int:
     return value
 
 
-def _seconds(value: object) -> int:
+def whole_seconds(value: object) -> int:
+    """A duration as people write it, in whole seconds, rounded up."""
     if isinstance(value, time):  # TOML reads 01:00:00 as a time of day
         value = value.isoformat()
     if isinstance(value, str) and (seconds := _duration(value)) is not None:
@@ -127,7 +128,7 @@ def _several_lines(value: object) -> object:
 
 
 def _job_type(value: object) -> str:
-    word = _line(value).lower().replace("besteffort", "best-effort")
+    word = line(value).lower().replace("besteffort", "best-effort")
     types = get_args(JobType)
     if word not in types:
         raise wrong(f"one of {', '.join(map(repr, types))}", value, did_you_mean(word, types))
@@ -195,12 +196,12 @@ def _directory(value: str) -> str:
 
 
 Text = Annotated[str, BeforeValidator(_text)]
-Line = Annotated[str, BeforeValidator(_line)]
-Name = Annotated[str, BeforeValidator(_line), AfterValidator(_filled)]
+Line = Annotated[str, BeforeValidator(line)]
+Name = Annotated[str, BeforeValidator(line), AfterValidator(_filled)]
 Natural = Annotated[int, BeforeValidator(whole(0))]
 Positive = Annotated[int, BeforeValidator(whole(1))]
 Priority = Annotated[int, BeforeValidator(_priority)]
-Seconds = Annotated[int, BeforeValidator(_seconds)]
+Seconds = Annotated[int, BeforeValidator(whole_seconds)]
 Truth = Annotated[bool, BeforeValidator(truth)]
 Lines = Annotated[tuple[Text, ...], BeforeValidator(_several_lines)]
 TypeOfJobs = Annotated[JobType, BeforeValidator(_job_type)]
@@ -209,4 +210,4 @@ Variable = Annotated[str, AfterValidator(_variable)]
 Limits = Annotated[dict[Annotated[Text, AfterValidator(_limit_name)], Positive], BeforeValidator(_mapping)]
 Environment = Annotated[dict[Variable, Annotated[Text, AfterValidator(_variable_value)]], BeforeValidator(_mapping)]
 CommandLine = Annotated[str, BeforeValidator(_printed), AfterValidator(_command_line)]
-Directory = Annotated[str, BeforeValidator(_line), AfterValidator(_directory)]
+Directory = Annotated[str, BeforeValidator(line), AfterValidator(_directory)]

@@ -1,28 +1,60 @@
-"""What is brought of the files that tasks write: `outputs: ["result.h5", "log/*.txt"]`, `collect: {when: end}`."""
+"""What is brought of the files that tasks write, and where to: `outputs: ["log/*.txt"]`, `collect: {to: results}`."""
 
 import re
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
-from cigri.jdl.kinds_of_values import HOME, Text
-from cigri.jdl.problems import complaint, wrong
+from cigri.jdl.amounts import read_amount
+from cigri.jdl.kinds_of_values import HOME, Line, Seconds, Text
+from cigri.jdl.problems import complaint, shown, wrong
 from cigri.jdl.wish import Wish
+from cigri.outputs.destination import NUMBER
 
 MOST_PATTERNS = 100
 LONGEST_PATTERN = 1000
 """Characters; the command of each task holds them."""
 
 _ENDS_OF_LINES = re.compile("[\n\r]")
+_SLOTS = re.compile(r"\{[^{}]*\}")
 _BRACKETS = re.compile(r"\[!?\]?[^]/]*\]")
 
 
+def _destination(text: str) -> str:
+    """Without the steps that lead nowhere; the task's number stands in one place, at the end where none is named."""
+    if not text.startswith("/"):
+        hint = "`gridsub` makes it one from the directory of the description; what calls the portal names it from / on"
+        raise wrong("a path from / on", text, hint)
+    steps = [step for step in text.split("/") if step not in ("", ".")]
+    if ".." in steps:
+        raise complaint("leads through ..", "name the directory itself")
+    if not any(step != NUMBER for step in steps):
+        raise complaint("names no directory", "for example results/{number}")
+    slots = _SLOTS.findall(text)
+    if set(slots) - {NUMBER} or len(slots) > 1 or "{" in text.replace(NUMBER, "") or "}" in text.replace(NUMBER, ""):
+        raise complaint(f"{shown(text)}: {NUMBER} is all that is replaced, once, by the number of the task")
+    return "/".join(["", *steps, *([] if slots else [NUMBER])])
+
+
+def _megabytes(value: object) -> int:
+    amount = read_amount(value, is_size=True)
+    if isinstance(amount, str) or amount < 1:
+        raise wrong("an amount that is the same for all tasks, 1 MB or more", value, "for example '100 MB'")
+    return amount
+
+
 class Collect(Wish):
-    """When outputs are brought: after a success only, or however the task has ended."""
+    """When outputs are brought: after a success only, or however the task has ended; and where to, if by themselves.
+
+    `max`: MB that those of a task may have to come by themselves. `keep`: seconds that they stay on the cluster then.
+    """
 
     usual: ClassVar[str] = "way, after a success"
 
+    to: Annotated[Line, AfterValidator(_destination)] | None = None
     when: Literal["success", "end"] = "success"
+    max: Annotated[int, BeforeValidator(_megabytes)] | None = None
+    keep: Seconds | None = None
 
 
 def _patterns(value: object) -> object:
@@ -76,3 +108,14 @@ Outputs = Annotated[
     tuple[Annotated[Text, AfterValidator(_pattern)], ...], BeforeValidator(_patterns), AfterValidator(_fits)
 ]
 """Stands after `checkpoint` and `idempotent` in a model."""
+
+
+def _has_outputs(collect: Collect, info: ValidationInfo) -> Collect:
+    """What tasks print is brought by `gridget` in any case."""
+    if collect.to and not info.data.get("outputs", ()):
+        raise complaint("nothing is to be collected", 'name files in outputs, for example ["result.h5", "log/*.txt"]')
+    return collect
+
+
+CollectOutputs = Annotated[Collect, AfterValidator(_has_outputs)]
+"""Stands after `outputs` in a model."""

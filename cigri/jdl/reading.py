@@ -19,18 +19,18 @@ from cigri.jdl.parameters import SOURCES, Parameter, names_of, parse_items, pars
 from cigri.jdl.plain import check_plain
 from cigri.jdl.problems import CountedFaults, did_you_mean, place_of, problem_of, shown
 from cigri.jdl.settings import ClusterSettings, Defaults
+from cigri.jdl.stages import STAGES
 from cigri.jdl.sweep import Countable
 from cigri.jdl.syntax import Format, read
 from cigri.jdl.writing import as_written
+from cigri.outputs.destination import NOTHING_WORDS
 
 # What no campaign can ask for yet, and its name for a person; only CiGri 3's ways to say "nothing" are taken.
 FIELDS_OF_LATER = {
     "checkpointing_type": "checkpointing by software of the cluster",
     "checkpointing_period": "checkpointing by software of the cluster",
-    "output_gathering_method": "gathering of outputs",
-    "output_destination": "gathering of outputs",
-    "data_to_transfer": "staging of files",
-    "transfer_timeout": "staging of files",
+    "data_to_transfer": "the first CiGri's staging",
+    "transfer_timeout": "the first CiGri's staging",
     "desktop_computing": "desktop computing",
 }
 FIELDS_INSTEAD = {
@@ -38,18 +38,26 @@ FIELDS_INSTEAD = {
         ("checkpointing_type", "checkpointing_period"), "write 'checkpoint' for a program that saves its state itself"
     ),
     **dict.fromkeys(
-        ("output_gathering_method", "output_destination"),
-        "name the files in 'outputs', and `gridget` brings them to where you are",
+        ("data_to_transfer", "transfer_timeout"), "name files in 'inputs', and those of each task in 'task_inputs'"
     ),
 }
-NOTHING_WORDS = ("none", "false", "")
-FIELDS_OF_FILES = ("inputs", "outputs", "output_file")
+GATHERING, DESTINATION = "output_gathering_method", "output_destination"
+GATHERING_METHODS = ("scp", "collector")
+"""Of CiGri 3, where they are stored and nothing comes of them; here each means `collect`."""
+FIELDS_OF_FILES = ("inputs", "task_inputs", "outputs", "output_file")
 """With one of them each task has a directory of its own, unless another one is named."""
 ANYWHERE_KEY = ""
 """The name of the block that holds for all clusters, where the grid chooses them."""
 CAMPAIGN_FIELDS = (*Heading.model_fields, "clusters", "jobs_type", "test_mode", *SOURCES)
-OF_CLUSTERS = {*ClusterSettings.model_fields, *FIELDS_OF_LATER, "cluster_job_type", "output_file"}
-KNOWN_FIELDS = sorted({*OF_CLUSTERS, *CAMPAIGN_FIELDS})
+OF_CLUSTERS = {
+    *ClusterSettings.model_fields,
+    *FIELDS_OF_LATER,
+    "cluster_job_type",
+    "output_file",
+    GATHERING,
+    DESTINATION,
+}
+KNOWN_FIELDS = sorted({*OF_CLUSTERS, *CAMPAIGN_FIELDS, STAGES})
 
 USUAL_DEFAULTS = Defaults()
 Block = Mapping[str, Any]
@@ -130,6 +138,9 @@ def _campaign(
     problems = [*faults]
     top = _lowered(value, problems)
     _check_plain(top)
+    if STAGES in top:
+        hint = "`gridsub` makes campaigns of them, and what calls the portal itself sends these to /campaigns/stages"
+        raise DescriptionError([Problem(STAGES, "are several campaigns, and here is place for one", hint)])
     blocks = _blocks(top, problems)
     heading = _heading(top, blocks, problems)
     before = len(problems)
@@ -141,6 +152,9 @@ def _campaign(
     if names:
         problems += unknown_names(clusters, names, lambda *steps: _origin(top, blocks, *steps))
         problems += unused_names(clusters, names) if are_sound else []
+    if heading and heading.replicate and any(part.task_inputs for part in clusters.values()):
+        message = "tasks with inputs of their own are not replicated: these are on one cluster only"
+        problems.append(Problem("replicate", message, "leave it out, or name the files in inputs"))
     if tasks is not None and not problems:
         check_length(clusters, tasks, problems)
     if problems or heading is None or tasks is None:
@@ -257,13 +271,15 @@ def _clusters(
 ) -> dict[str, ClusterSettings]:
     """The settings of each cluster; what the top says holds where the cluster says nothing."""
     unknown = CountedFaults(problems, "fields are unknown")
+    top = _gathered(top, place_of, problems)
+    blocks = {name: _gathered(block, partial(place_of, "clusters", name), problems) for name, block in blocks.items()}
     shared = {key: value for key, value in top.items() if key not in CAMPAIGN_FIELDS or key == "project"}
     shared = _without_later(_known(shared, place_of, unknown), place_of, problems)
     _check_shared(shared, problems)
     clusters = {}
     for name, block in blocks.items():
         for key in block:
-            if key in CAMPAIGN_FIELDS and key not in ("project", "test_mode"):
+            if (key in CAMPAIGN_FIELDS and key not in ("project", "test_mode")) or key == "task_inputs":
                 problems.append(Problem(place_of("clusters", name, key), "belongs at the top, not in a cluster"))
         own = {key: value for key, value in block.items() if key not in CAMPAIGN_FIELDS or key == "project"}
 
@@ -311,6 +327,22 @@ def _without_later(block: Block, place: Callable[..., str], problems: list[Probl
             problems.append(Problem(place(key), message, FIELDS_INSTEAD.get(key, "leave it out")))
     is_empty = "output_file" in block and _is_nothing(block["output_file"])
     return {k: v for k, v in block.items() if k not in FIELDS_OF_LATER and not (k == "output_file" and is_empty)}
+
+
+def _gathered(block: Block, place: Callable[..., str], problems: list[Problem]) -> Block:
+    """With CiGri 3's words for where outputs come to in ours; each task has a directory below it."""
+    block = dict(block)
+    method, to = block.pop(GATHERING, None), block.pop(DESTINATION, None)
+    if not _is_nothing(method) and str(method).strip().lower() not in GATHERING_METHODS:
+        words = " or ".join(GATHERING_METHODS)
+        problems.append(Problem(place(GATHERING), f"expected {words}, not {shown(method)}", "write 'collect' instead"))
+    elif not _is_nothing(to) and "collect" in block:
+        problems.append(Problem(place(DESTINATION), "contradicts collect", "leave one of them out"))
+    elif not _is_nothing(to):
+        block["collect"] = {"to": to if not isinstance(to, str) or "{" in to else f"{to.rstrip('/')}/{{number}}"}
+    elif not _is_nothing(method):
+        problems.append(Problem(place(GATHERING), "says not where to", f"write {DESTINATION}, or collect: {{to: ...}}"))
+    return block
 
 
 def _is_nothing(value: object) -> bool:

@@ -21,8 +21,9 @@ from cigri.jdl.kinds_of_values import (
     TypeOfJobs,
     TypesOfJobs,
 )
-from cigri.jdl.outputs import Collect, Outputs
+from cigri.jdl.outputs import Collect, CollectOutputs, Outputs
 from cigri.jdl.resources import Resources
+from cigri.jdl.task_inputs import TaskInputsOrNone
 from cigri.settings.algorithms import AlgorithmOrNone
 from cigri.text.units import COUNTED_IN_MB
 
@@ -67,8 +68,9 @@ class ClusterSettings(BaseModel):
     checkpoint: CheckpointOrNone = None
     idempotent: Truth = False
     inputs: Inputs = ()
+    task_inputs: TaskInputsOrNone = None
     outputs: Annotated[Outputs, Field(validation_alias=AliasChoices("outputs", "output_file"))] = ()
-    collect: Collect = Collect()
+    collect: CollectOutputs = Collect()
     temporal_grouping: Truth = True
     dimensional_grouping: Truth = True
     keep_tmp: Truth = False

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 from cigri.drivers import BatchRequest, Capacity, Control, RemoteJob
 from cigri.resources.nodes import NodeClass
 from cigri.wrapper import BatchPlan, CheckpointWish, Collected, Hearing, JobKey, Journal, Receipt
-from cigri.wrapper.cache import CachedFile
+from cigri.wrapper.cache import CachedFile, CacheState
 from cigri.wrapper.directory import Stream
 from cigri.wrapper.fetching import Fetched, OutputPlace
 from cigri.wrapper.manifest import WrittenJob
@@ -157,8 +157,8 @@ class FetchOutputs(Order[list[Fetched]]):
 
 
 @dataclass(frozen=True, eq=False)
-class AskCache(Order[list[int | None]]):
-    """Of each of these files, how many bytes of it are there; None: it is there, whole and verified."""
+class AskCache(Order[CacheState]):
+    """Of each of these files, how much of it is there; and how much more would have room."""
 
     grid: str
     files: Sequence[CachedFile]
@@ -171,6 +171,15 @@ class SendPiece(Order[int]):
     grid: str
     file: CachedFile
     offset: int
+    content: bytes
+
+
+@dataclass(frozen=True, eq=False)
+class SendFiles(Order[set[str]]):
+    """Put many small files there at once, an archive of them by their sums: the sums of those that are not whole."""
+
+    grid: str
+    sums: Sequence[str]
     content: bytes
 
 
@@ -203,6 +212,14 @@ class FetchRest(Order[list[FilePiece]]):
     file: ParcelFile
     offset: int
     most: int
+
+
+@dataclass(frozen=True, eq=False)
+class DropParcels(Order[None]):
+    """Remove these outputs of tasks, which have come; those that are gone are no error."""
+
+    grid: str
+    parcels: Sequence[Parcel]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,6 @@
 """Orders as sh text, and their answers read: what is asked of a batch system by its driver, all else by the wrapper."""
 
+import secrets
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -40,10 +41,12 @@ from cigri.wrapper.cache import (
     parse_held,
     take_piece,
 )
+from cigri.wrapper.cached_bundles import parse_taken, take_files
 from cigri.wrapper.directory import parse_purged
 from cigri.wrapper.fetching import fetch_outputs, parse_outputs
 from cigri.wrapper.manifest import list_batches, parse_batches, parse_jobs, read_batches
-from cigri.wrapper.parcels import fetch_files, fetch_rest, parse_files, parse_rest
+from cigri.wrapper.parcels import drop_parcels, fetch_files, fetch_rest, parse_files, parse_rest
+from cigri.wrapper.parcels import parse_dropped as parse_parcels_dropped
 from cigri.wrapper.status import announce, parse_status_files, parse_told, read_status, withdraw
 
 T = TypeVar("T")
@@ -161,8 +164,17 @@ def _to_wrapper(order: object, cluster: ClusterRow, driver: Driver) -> object:
         case orders.SendPiece(grid, file, offset, content):
             text = take_piece(base(grid), file, offset, len(content))
             return Said(text, lambda answer: parse_held(answer.as_text), is_raw=True, sent=content)
+        case orders.SendFiles(grid, sums, content):
+            return Said(
+                take_files(base(grid), secrets.token_hex(8)),
+                lambda answer: parse_taken(sums, answer.as_text),
+                is_raw=True,
+                sent=content,
+            )
         case orders.FinishFile(grid, file):
             return _as(order, finish_file(base(grid), file), parse_finished)
+        case orders.DropParcels(grid, parcels):
+            return _as(order, drop_parcels(base(grid), parcels), parse_parcels_dropped)
         case orders.DropFiles(grid, files):
             return _as(order, drop_files(base(grid), files), parse_dropped)
         case orders.AskCheckpoints(grid, wishes):

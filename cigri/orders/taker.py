@@ -11,6 +11,7 @@ from cigri.drivers import Control
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.command_counts import NOTHING, Spent
 from cigri.orders import Answers, Order
+from cigri.orders.pace import Pace
 from cigri.wrapper import Receipt
 
 T = TypeVar("T")
@@ -35,6 +36,8 @@ class OrderTaker(ABC):
         self.seconds: defaultdict[str, float] = defaultdict(float)
         """What these took, per cluster, whether or not they were answered."""
         self._told: dict[str, Spent] = {}
+        self.paces: defaultdict[str, Pace] = defaultdict(Pace)
+        """Of what is sent to each cluster, and ("") to all."""
         self.took: dict[tuple[str, str], float] = {}
         """Seconds that the last command took that was answered, per cluster and user."""
 

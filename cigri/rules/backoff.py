@@ -31,6 +31,8 @@ CLUSTERS_THAT_BREAK_A_MODULE = BackOff(5.0, 300.0)
 """A module raises on them: the fault is ours, or a site's own file."""
 JOBS_ASKED_FOR_A_CHECKPOINT = BackOff(5.0, inf)
 """They are looked at until they have heard it."""
+MESSAGES_THAT_ARE_NOT_TAKEN = BackOff(30.0, 3600.0)
+"""By the server of mail, the command or the web server that shall tell somebody."""
 SESSIONS_THAT_ARE_REFUSED = BackOff(0.05, 5.0)
 """By an SSH server that has too many; they are tried again until the deadline of the command."""
 

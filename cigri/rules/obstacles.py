@@ -11,6 +11,9 @@ def obstacle(campaign: CampaignView, part: PartView, now: datetime) -> Obstacle:
     """The first thing that stands in the way, the one that lasts longest before the others."""
     if not campaign.is_open:
         return Obstacle("ended")
+    if campaign.blocked and not (campaign.waiting or campaign.assigned):
+        waiting = f"{campaign.blocked:,} of {campaign.total:,} tasks wait for other campaigns"
+        return Obstacle("after", f"{waiting}: `gridstat --why {campaign.id}` says for which")
     if campaign.failed and not (campaign.waiting or campaign.assigned):
         failed = "1 task" if campaign.failed == 1 else f"{campaign.failed} tasks"
         return Obstacle("waits for you", f"{failed} failed: `gridstat -e {campaign.id}` says why and how to go on")
@@ -98,5 +101,7 @@ def _of_campaign_there(part: PartView, now: datetime) -> Obstacle | None:
     if part.prologue in (StepState.WAITING, StepState.RUNNING):
         return Obstacle("prologue", "tasks start once the prologue is done")
     if part.lacks_inputs:
-        return Obstacle("inputs", "tasks start once all inputs of the campaign are there")
+        return Obstacle("inputs", "tasks start once all inputs of the campaign, and their own, are there")
+    if part.outputs_wait:
+        return Obstacle("outputs", "tasks start again once more of the outputs that lie there have come")
     return None

@@ -9,6 +9,7 @@ from cigri.answers.campaigns import CampaignView, Obstacle, PartView
 from cigri.answers.reasons import ClusterReason, QueueReason
 from cigri.requirements import Reject, sentence
 from cigri.rules.obstacles import obstacle
+from cigri.rules.quotas import QuotaRule, as_owner
 from cigri.rules.standstill import left_out
 from cigri.states import CutReason
 
@@ -26,8 +27,9 @@ SENTENCES = {
     CutReason.TRIAL: "tasks failed there, or ended too soon: one job at a time until one succeeds",
     CutReason.SCOUTS: "it is new there: {used} of {most} scouts are under way, and more follow as they succeed",
     CutReason.LIMIT: "{used} of {most} {name} are in use (`limits`)",
-    CutReason.USER: "the jobs of user {name} have {used} of {most} cores (quota)",
-    CutReason.PROJECT: "the jobs of project {name} have {used} of {most} cores (quota)",
+    CutReason.QUOTA_CORES: "the jobs of {owner} have {used} of {most} cores (quota)",
+    CutReason.QUOTA_JOBS: "{owner} has {used} of {most} jobs (quota)",
+    CutReason.QUOTA_CORE_HOURS: "the jobs of {owner} have had, or may use, {used} of {most} core-hours (quota)",
     CutReason.TESTS: "{used} jobs of tests of user {name} are there, {most} may be at a time (policy.tests)",
     CutReason.FULL: "no core is free for it",
     CutReason.ORDER: "others go first: they were given {used} of the {most} jobs that there was room for",
@@ -37,6 +39,7 @@ SENTENCES = {
     CutReason.SHARE: "it runs on more cores than its share, {most}: {used} of its waiting jobs there were taken back",
     CutReason.FORECAST: "the forecast lets {most} be sent in a cycle",
 }
+QUOTAS = (CutReason.QUOTA_CORES, CutReason.QUOTA_JOBS, CutReason.QUOTA_CORE_HOURS)
 WAIT_BEHIND, KEPT_WAITING = ", and {used} jobs wait behind those that can start", ", {most} are kept waiting"
 MAY_WAIT = ", and {most} jobs may wait for one"
 
@@ -96,7 +99,8 @@ def cut_sentence(cut: "CutView") -> str:
     said = SENTENCES[cut.reason]
     if cut.reason is CutReason.FULL:
         said += WAIT_BEHIND + KEPT_WAITING * bool(cut.most) if cut.used else MAY_WAIT * bool(cut.most)
-    return said.format(**cut._asdict())
+    owner = as_owner(QuotaRule.parse(cut.name)) if cut.reason in QUOTAS else ""
+    return said.format(**cut._asdict(), owner=owner)
 
 
 def _lasting(situation: Situation, part: PartView) -> Obstacle | None:

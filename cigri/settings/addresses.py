@@ -1,6 +1,7 @@
-"""Where the portal may listen by TCP: on this host's loopback, and nowhere else."""
+"""Where the portal may listen by TCP: on this host's loopback, and nowhere else; and other places in the network."""
 
-from ipaddress import ip_address
+from collections.abc import Iterable
+from ipaddress import ip_address, ip_network
 from typing import NamedTuple
 
 MOST_PORTS = 65535
@@ -32,3 +33,23 @@ def known_address(text: str) -> str:
     if text:
         read_address(text)
     return text
+
+
+def read_server(text: str) -> Address:
+    """`mail.example.org:25`; raise ValueError for any other."""
+    host, _, port = text.rpartition(":")
+    if not host.strip("[]") or not (port.isascii() and port.isdigit() and 0 < int(port) <= MOST_PORTS):
+        raise ValueError(f"{text!r}: write a host and a port, as mail.example.org:25")
+    return Address(host.strip("[]"), int(port))
+
+
+def known_server(text: str) -> str:
+    """As it is, if it is one or nothing."""
+    if text:
+        read_server(text)
+    return text
+
+
+def known_networks(texts: Iterable[str]) -> tuple[str, ...]:
+    """As they are; raise ValueError for what is none."""
+    return tuple(str(ip_network(text)) for text in texts)

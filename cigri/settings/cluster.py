@@ -66,6 +66,7 @@ class ClusterConfig(BaseModel):
     max_array: int = Field(
         1000, gt=0, description="jobs of an array, at most; lowered when the cluster says that it takes less"
     )
+    bandwidth: float | None = Field(None, gt=0, description="MB of inputs that are sent to it in a second; null: all")
     poll_interval: float = Field(5.0, ge=0, description="seconds between two visits, at least")
     timeout: float = Field(60.0, gt=0, description="seconds that one command may take")
     most_load: float = Field(10.0, gt=0, description="load per core of its front-end above which less is asked of it")

@@ -5,15 +5,18 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from cigri.settings.addresses import known_address
+from cigri.settings.addresses import known_address, known_networks, known_server
 from cigri.settings.algorithms import Algorithm
 from cigri.settings.hours import known_zone, readable_windows
 from cigri.settings.sources import USUAL_PURGE, default_data_directory
 
 Place = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
 PlaceOrNone = Annotated[Place | None, BeforeValidator(lambda value: value or None)]
+RateOrNone = Annotated[float | None, BeforeValidator(lambda value: None if value == "" else value)]
 Windows = Annotated[tuple[str, ...], AfterValidator(readable_windows)]
 AddressOrNone = Annotated[str, AfterValidator(known_address)]
+ServerOrNone = Annotated[str, AfterValidator(known_server)]
+Networks = Annotated[tuple[str, ...], AfterValidator(known_networks)]
 TimeZone = Annotated[str, AfterValidator(known_zone)]
 
 
@@ -107,6 +110,9 @@ class PolicySettings(Section):
         3, gt=0, description="jobs of test campaigns, which go before all others, that a user has on a cluster at most"
     )
     handful: int = Field(10, gt=0, description="jobs that a campaign is given then, at most")
+    first_jobs: int = Field(
+        0, ge=0, description="jobs of each new campaign that go before others, so many of a user at a time; 0: none do"
+    )
     scouts: int = Field(
         10,
         ge=0,
@@ -131,7 +137,7 @@ class HistorySettings(Section):
     keep_hot: float = Field(30.0, ge=0, description="days after its end that a campaign stays in the hot tables")
     keep_usage: float = Field(365.0, gt=0, description="days that the usage of clusters is kept")
     keep_events: float = Field(
-        90.0, gt=0, description="days that closed events, the audit trail, and tokens that are over are kept"
+        90.0, gt=0, description="days that closed events, messages, the audit trail, and tokens that are over are kept"
     )
     keep_durations: int = Field(5_000_000, ge=0, description="tasks of which it is kept how long they took, the latest")
     purge_after: float = Field(
@@ -155,8 +161,56 @@ class InputSettings(Section):
     )
     largest: int = Field(10_000, gt=0, description="MB that one input may have")
     of_user: int = Field(100_000, gt=0, description="MB that all inputs of a user may have that are kept")
+    bandwidth: RateOrNone = Field(
+        None, gt=0, description="MB that inputs may take of the grid's line in a second, to all clusters; empty: all"
+    )
+    leave_free: int = Field(
+        500, ge=0, description="MB of a cluster's disk that inputs leave free: what would take them waits"
+    )
+    ahead: float = Field(
+        3.0, gt=0, description="tasks for each core of a cluster whose own inputs are sent there ahead of need"
+    )
     keep: float = Field(
         7.0, ge=0, description="days that an input is kept which no campaign needs any more, there and on the clusters"
+    )
+
+
+class NotifySettings(Section):
+    digest: float = Field(
+        900.0, ge=0, description="seconds between two messages to a subscription about a campaign; 0: news go at once"
+    )
+    timeout: float = Field(30.0, gt=0, description="seconds that a mail, a command or a request to a webhook may take")
+    tries: int = Field(6, gt=0, description="times that a message is tried before it is given up")
+    smtp: ServerOrNone = Field("", description="server that takes mail, as mail.example.org:25; empty: no mail is sent")
+    sender: str = Field(
+        "cigri@localhost", pattern=r"^[^\s@<>,]+@[^\s@<>,]+$", description="address that mail is sent from"
+    )
+    smtp_user: str = Field(
+        "", description="account on the server of mail, used over TLS only (by STARTTLS, at port 465 from the start)"
+    )
+    smtp_password_file: PlaceOrNone = Field(None, description="file with the password of that account, and no more")
+    commands: Literal["own", "sudo", "none"] = Field(
+        "own",
+        description="whose exec: commands run: own: those of the grid's account, as root all; sudo: all by sudo -n -u; "
+        "or none",
+    )
+    private: Networks = Field(
+        (),
+        description='networks of this site in which webhooks may be, beside public addresses: ["10.3.0.0/16"]',
+    )
+
+
+class OutputSettings(Section):
+    directory: PlaceOrNone = Field(
+        None,
+        description="where outputs are kept that are collected for users who are not the grid's own account; "
+        "empty: outputs in the data directory",
+    )
+    largest: int = Field(10_000, gt=0, description="MB that the outputs of a task may have to be collected")
+    most: int = Field(
+        10_000,
+        gt=0,
+        description="MB of outputs that wait on a cluster; above them campaigns that collect get no new jobs there",
     )
 
 
@@ -216,4 +270,6 @@ class Settings(Section):
     history: HistorySettings = HistorySettings()
     hours: HoursSettings = HoursSettings()
     inputs: InputSettings = InputSettings()
+    notify: NotifySettings = NotifySettings()
+    outputs: OutputSettings = OutputSettings()
     portal: PortalSettings = PortalSettings()

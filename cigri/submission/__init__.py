@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from cigri.flow.dependencies import NamedRequired
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster
 from cigri.states import CampaignType
 
@@ -26,7 +27,16 @@ def new_campaign(description: "Description", user: str) -> NewCampaign:
         {name: _part(settings) for name, settings in description.spare.items()} if description.anywhere else None,
         description.priority,
         description.written,
+        description.notify,
     )
+
+
+def wanted_before(description: "Description") -> list[NamedRequired]:
+    """What it is to wait for."""
+    return [
+        NamedRequired(each.campaign, each.tasks == "same", each.when, each.tolerance.tasks, each.tolerance.share)
+        for each in description.after
+    ]
 
 
 def _part(settings: "ClusterSettings") -> NewCampaignCluster:

@@ -13,6 +13,7 @@ from cigri.jdl.replication import Replication
 from cigri.jdl.sweep import Countable
 from cigri.rules.callers import Caller
 from cigri.submission.examining import ask_rules, declared
+from cigri.submission.task_files import sums_of_added
 
 if TYPE_CHECKING:
     from cigri.database import Database
@@ -37,8 +38,16 @@ class Enlarged:
         yield from self._added
 
 
-def add(database: "Database", caller: Caller, campaign_id: int, items: Countable[object], *, is_check: bool) -> int:
-    """The number of tasks that are added, in one transaction, or would be."""
+def add(
+    database: "Database",
+    caller: Caller,
+    campaign_id: int,
+    items: Countable[object],
+    *,
+    is_check: bool,
+    task_inputs: str = "",
+) -> int:
+    """The number of tasks that are added, in one transaction, or would be; `task_inputs`: the sum of their list."""
     with database.begin() as conn:
         company = find_company(conn, campaign_id, caller)
     clusters = {name: ClusterSettings.model_validate(settings) for name, settings in company.settings.items()}
@@ -50,7 +59,8 @@ def add(database: "Database", caller: Caller, campaign_id: int, items: Countable
     with database.begin() as conn:
         if find_company(conn, campaign_id, caller).tasks != company.tasks:
             raise CigriError(f"campaign {campaign_id} got other tasks at the same time: nothing was added, try again")
-        added = put_tasks(conn, campaign_id, caller, parameters)
+        with sums_of_added(conn, caller.user, clusters, task_inputs, company.tasks, parameters) as sums:
+            added = put_tasks(conn, campaign_id, caller, parameters, sums)
         put_audit(conn, caller, "add_tasks", {"campaign_id": campaign_id, "added": added})
         return added
 

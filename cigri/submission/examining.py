@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pydantic import ValidationError
@@ -10,14 +11,16 @@ from cigri import admission, jdl
 from cigri.backend.choices import BackendChoice, read_choices
 from cigri.errors import AdmissionRefused, DescriptionError, Problem, RuleBroken
 from cigri.flow.clusters import list_every_cluster
+from cigri.flow.dependencies import find_required
 from cigri.flow.fixes import end_broken_rules, put_broken_rule
 from cigri.flow.submissions import list_impossible, tested_tasks
 from cigri.jdl import Description, Parameter
 from cigri.jdl.problems import problem_of
 from cigri.jdl.sweep import Countable
+from cigri.rules.callers import Caller
 from cigri.settings.cluster import ClusterConfig
 from cigri.settings.loading import load
-from cigri.submission import new_campaign
+from cigri.submission import new_campaign, wanted_before
 from cigri.submission.backend_options import obey
 from cigri.submission.capabilities import task_peaks
 from cigri.submission.placing import on_able, on_any, on_eligible, on_known, unheard
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from cigri.jdl.needs import Peaks
 
 
+NO_STAGES: Mapping[str, int] = MappingProxyType({})
+
+
 class Wishes(NamedTuple):
     """What its user says beside the description: `fields` count as written in it."""
 
@@ -36,10 +42,20 @@ class Wishes(NamedTuple):
     is_local: bool
     backend: Sequence[BackendChoice]
 
+    def without(self, field: str) -> "Wishes":
+        """The others."""
+        return self._replace(fields={name: value for name, value in self.fields.items() if name != field})
 
-def wishes_of(type: str | None, priority: int | None, local: bool, backend: Sequence[str] | None) -> Wishes:
+
+def wishes_of(
+    type: str | None,
+    priority: int | None,
+    local: bool,
+    backend: Sequence[str] | None,
+    behind: Sequence[str] | None = None,
+) -> Wishes:
     """Raise UsageError for options of a batch system that are none. None: the description says it."""
-    fields = {"campaign_type": type, "priority": priority}
+    fields = {"campaign_type": type, "priority": priority, "after": behind or None}
     given = {name: value for name, value in fields.items() if value is not None}
     return Wishes(given, local, read_choices(backend or ()))
 
@@ -57,13 +73,18 @@ class Examined(NamedTuple):
 
 def examine(
     database: "Database | None",
-    user: str,
+    caller: Caller,
     described: object,
     beside: Countable[object],
     wishes: Wishes,
     remarks: Remarks,
+    stages: Mapping[str, int] = NO_STAGES,
 ) -> Examined:
-    """With the database away nothing is asked about clusters. `beside` are the parameters of cigri.jdl."""
+    """With the database away nothing is asked about clusters. `beside` are the parameters of cigri.jdl.
+
+    `stages` are to be stored before it, of so many tasks each.
+    """
+    user = caller.user
     clusters = declared(database) if database else {}
     nothing = Examined(None, [], 0, [], clusters)
     description = _parse(described, beside, wishes, remarks)
@@ -93,6 +114,7 @@ def examine(
     if database:
         description = _possible(database, description, user, peaks, remarks)
         remarks.notes += unheard(database, description)
+        _find_required(database, caller, description, stages, remarks)
     return Examined(description, changes, dropped, missing, clusters)
 
 
@@ -162,6 +184,22 @@ def _tested(description: Description) -> tuple[Description, int]:
         return description, 0
     kept = cast("list[Parameter]", [*tested_tasks(description.parameters(), len(description.clusters))])
     return replace(description, tasks=kept), max(0, description.count - len(kept))
+
+
+def _find_required(
+    database: "Database", caller: Caller, description: Description, stages: Mapping[str, int], remarks: Remarks
+) -> None:
+    """What it is to wait for is there, or a stage before it."""
+    wanted = wanted_before(description)
+    outside = [(place, each) for place, each in enumerate(wanted) if each.campaign not in stages]
+    with database.begin() as conn:
+        found = [*find_required(conn, caller, [each for _, each in outside], description.count)]
+    problems = {place: why for (place, _), why in zip(outside, found, strict=True) if isinstance(why, str)}
+    for place, each in enumerate(wanted):
+        there = stages.get(str(each.campaign), description.count)
+        if each.is_same and there < description.count:
+            problems[place] = f"stage {each.campaign} has {there:,} tasks, and this one {description.count:,}"
+    remarks.problems += [Problem(f"after[{place}]", problems[place]) for place in sorted(problems)]
 
 
 def _possible(

@@ -16,6 +16,7 @@ from cigri.errors import NotForetold
 from cigri.text.plain import typed
 
 if TYPE_CHECKING:
+    from cigri.flow.dependencies import NewDependency
     from cigri.flow.known_tasks import KnownPast
     from cigri.flow.picture import Picture
     from cigri.flow.submissions import NewCampaign
@@ -29,11 +30,15 @@ LONGEST_ENDING = 5.0  # seconds in which it ends of its own accord, with its ser
 
 
 class LaboratoryOrder(NamedTuple):
-    """A campaign as it would be submitted, its number of tasks, and what is known of those that ran before."""
+    """A campaign as it would be submitted, its number of tasks, and what is known of those that ran before.
+
+    It waits for those of `after`: campaigns of the grid, or, by -1, -2..., the orders before it.
+    """
 
     campaign: "NewCampaign"
     tasks: int
     known: "KnownPast"
+    after: "Sequence[NewDependency]" = ()
 
 
 class LaboratoryQuestion(NamedTuple):

@@ -26,10 +26,12 @@ def outline(description: Description, user: str, campaign_id: int | None) -> Cam
         description.priority,
         description.replicate.model_dump() if description.replicate else None,
         description.requirements,
+        [each.words for each in description.after],
         description.count,
         description.anywhere.model_dump(mode="json") if description.anywhere else None,
         {name: _place(description, settings, number) for name, settings in description.clusters.items()},
         _place(description, description.anywhere, number) if description.anywhere else None,
+        [str(told) for told in description.notify],
     )
 
 

@@ -1,13 +1,14 @@
 """Descriptions become a question to the laboratory, from one instant of the grid."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from cigri.flow.dependencies import NewDependency, find_required
 from cigri.flow.known_tasks import KnownPast, find_known_past
 from cigri.flow.picture import take_picture
 from cigri.settings.loading import load
 from cigri.settings.sections import DatabaseSettings
-from cigri.submission import new_campaign
+from cigri.submission import new_campaign, wanted_before
 from cigri.submission.laboratory import LaboratoryOrder, LaboratoryQuestion
 from cigri.submission.placing import to_simulate
 
@@ -16,12 +17,18 @@ if TYPE_CHECKING:
 
     from cigri.database import Database
     from cigri.jdl import Description
+    from cigri.rules.callers import Caller
 
 
-def question_about(database: "Database", descriptions: "Sequence[Description]", user: str) -> LaboratoryQuestion:
+def question_about(database: "Database", descriptions: "Sequence[Description]", caller: "Caller") -> LaboratoryQuestion:
     """It only reads; what it says has no way to the database in it."""
+    user = caller.user
     with database.answering() as conn:
-        orders = [_order(conn, description, user) for description in descriptions]
+        orders, places = list[LaboratoryOrder](), dict[str, int]()
+        for place, description in enumerate(descriptions, start=1):
+            after = [*_required(conn, description, caller, places)]
+            orders.append(_order(conn, description, user)._replace(after=after))
+            places[description.name] = -place
         picture = take_picture(conn, {(user, command) for order in orders for command in _commands(order)})
     return LaboratoryQuestion(load().model_copy(update={"database": DatabaseSettings()}), picture, orders)
 
@@ -30,6 +37,18 @@ def _order(conn: "Connection", description: "Description", user: str) -> Laborat
     campaign = to_simulate(conn, new_campaign(description, user))
     order = LaboratoryOrder(campaign, description.count, KnownPast())
     return order._replace(known=find_known_past(conn, user, _commands(order), description.parameters()))
+
+
+def _required(
+    conn: "Connection", description: "Description", caller: "Caller", places: Mapping[str, int]
+) -> Iterator[NewDependency]:
+    """By name the latest of its name before it, else a campaign of the grid."""
+    for wanted in wanted_before(description):
+        if isinstance(wanted.campaign, str) and (place := places.get(wanted.campaign)):
+            yield NewDependency(place, *wanted[1:])
+        else:
+            found = find_required(conn, caller, [wanted], description.count)
+            yield from [each for each in found if not isinstance(each, str)]  # what was wrong has been told
 
 
 def _commands(order: LaboratoryOrder) -> set[str]:

@@ -1,38 +1,76 @@
-"""A campaign is stored, once for each key that its user sends with it."""
+"""A campaign is stored, or several stages are, once for each key that their user sends with them."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cigri.answers.submissions import SubmittedCampaign
+from cigri.errors import CigriError
 from cigri.flow.audit import put_audit
-from cigri.flow.submissions import SentKey, find_submission, put_campaign
+from cigri.flow.dependencies import find_required
+from cigri.flow.submissions import SentKey, find_submission, list_submissions, put_campaign
 from cigri.rules.callers import Caller
-from cigri.submission import new_campaign
+from cigri.submission import new_campaign, wanted_before
 from cigri.submission.examining import Examined
 from cigri.submission.outline import outline
+from cigri.submission.task_files import sums_of_tasks
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from cigri.database import Database
+    from cigri.jdl import Description
 
 
-def find_stored(database: "Database", user: str, key: SentKey | None) -> SubmittedCampaign | None:
-    """What was stored with this key; how it was described is not looked at again."""
+def list_stored(database: "Database", user: str, key: SentKey | None) -> list[SubmittedCampaign]:
+    """What was stored with this key, of stages each; how it was described is not looked at again."""
     with database.begin() as conn:
-        campaign_id = find_submission(conn, user, key)
-    return None if campaign_id is None else SubmittedCampaign(campaign_id, None, [], 0, [])
+        ids = list_submissions(conn, user, key)
+    return [SubmittedCampaign(campaign_id, None, [], 0, []) for campaign_id in ids]
 
 
 def store(
     database: "Database", caller: Caller, examined: Examined, notes: Sequence[str], key: SentKey | None
 ) -> SubmittedCampaign:
     """In one transaction, which begins when nothing is waited for any more but the database."""
-    description = examined.description
-    assert description is not None, "it has no problems"
-    user = caller.user
+    description = _described(examined)
     with database.begin() as conn:
-        campaign_id = find_submission(conn, user, key)
+        campaign_id = find_submission(conn, caller.user, key)
         if campaign_id is None:
-            campaign_id = put_campaign(conn, new_campaign(description, user), description.parameters(), key)
-            put_audit(conn, caller, "submit_campaign", {"campaign_id": campaign_id, "name": description.name})
-    campaign = outline(description, user, campaign_id)
+            campaign_id = _put(conn, caller, description, key, "submit_campaign")
+    return _stored(caller, examined, notes, campaign_id)
+
+
+def store_stages(
+    database: "Database",
+    caller: Caller,
+    stages: Sequence[tuple[Examined, Sequence[str]]],
+    key: SentKey | None,
+) -> list[SubmittedCampaign]:
+    """All in one transaction, in their order: a stage finds by its name one that stands before it."""
+    with database.begin() as conn:
+        ids = list_submissions(conn, caller.user, key)
+        if not ids:
+            ids = [_put(conn, caller, _described(examined), key, "submit_stages") for examined, _ in stages]
+    return [_stored(caller, *stage, campaign_id) for stage, campaign_id in zip(stages, ids, strict=True)]
+
+
+def _put(conn: "Connection", caller: Caller, description: "Description", key: SentKey | None, action: str) -> int:
+    after = [*find_required(conn, caller, wanted_before(description), description.count)]
+    if wrong := [f"after[{place}]: {found}" for place, found in enumerate(after) if isinstance(found, str)]:
+        raise CigriError("; ".join(wrong))
+    required = [found for found in after if not isinstance(found, str)]
+    new = new_campaign(description, caller.user)
+    with sums_of_tasks(conn, caller.user, description) as sums:
+        campaign_id = put_campaign(conn, new, description.parameters(), key, sums, required)
+    put_audit(conn, caller, action, {"campaign_id": campaign_id, "name": description.name})
+    return campaign_id
+
+
+def _described(examined: Examined) -> "Description":
+    assert examined.description is not None, "it has no problems"
+    return examined.description
+
+
+def _stored(caller: Caller, examined: Examined, notes: Sequence[str], campaign_id: int) -> SubmittedCampaign:
+    campaign = outline(_described(examined), caller.user, campaign_id)
     return SubmittedCampaign(campaign_id, campaign, examined.changes, examined.dropped, [*notes])

@@ -23,6 +23,7 @@ from cigri.tables.columns import Columns, Numbered, one_of, table
 IS_UNMATCHED = "unmatched_from IS NOT NULL AND state IN ('in_treatment', 'paused')"
 ASKING = ("resources", "walltime", "type", "types", "queue", "properties", "backend")  # settings told to batch systems
 ASKED = " || '/' || ".join(f"coalesce((settings -> '{name}')::text, '')" for name in ASKING)
+IS_FURNISHED = "tasks_have_inputs AND state = 'in_treatment'"
 FOLLOWS_HOURS = "settings ->> 'type' IN ('nightly', 'semi-best-effort')"
 
 
@@ -35,6 +36,8 @@ class CampaignColumns(Numbered):
     from number `unmatched_from` on have not been looked up among those of earlier campaigns; null: all have. `written`:
     its description as `gridsub` takes it, in its order, without parameters that only the tasks hold; null: from before.
     `submission_key`: what its user sent to ask again whether it is stored, together with what has `submission_digest`.
+    `is_begin_told`: there is an event of its first job, for those who have subscribed. `tasks_have_inputs`: each of its
+    tasks runs where its own inputs are (task_places).
     """
 
     name: Named[str]
@@ -58,6 +61,8 @@ class CampaignColumns(Numbered):
     written: Named[dict[str, Any] | None] = Column(JSON(none_as_null=True))
     submission_key: Named[str | None]
     submission_digest: Named[str | None]
+    tasks_have_inputs: Named[bool] = Column(server_default="false")
+    is_begin_told: Named[bool] = Column(server_default="false")
 
 
 Campaign = table(
@@ -68,6 +73,7 @@ Campaign = table(
     CheckConstraint("replica_budget > 0 AND replica_budget <= 1 AND max_replicas > 0", name="replica_budget"),
     Index("ix_campaigns_open", "id", postgresql_where="state IN ('in_treatment', 'paused')"),
     Index("ix_campaigns_unmatched", "id", postgresql_where=IS_UNMATCHED),
+    Index("ix_campaigns_furnished", "id", postgresql_where=IS_FURNISHED),
     Index(None, "grid_user", "id"),
     Index(None, "grid_user", "submission_key", postgresql_where="submission_key IS NOT NULL"),
 )
@@ -84,7 +90,9 @@ class CampaignClusterColumns(Columns):
     there. `speed`: how fast tasks of the same command were there in earlier campaigns, 1 as usual; null: nobody knows.
     Of those done, `known` were expected to take `expected` seconds in all, at speed 1: estimates/speeds.py. `asked`:
     the same number for all settings that ask the batch system for the same. `lacks_inputs`: files that its tasks need
-    are not known to be there.
+    are not known to be there. Of its parcels (parcels.py) there so many are `uncollected`, `collected` and `lost`;
+    `outputs_wait`: the cluster gives it no new jobs before more of them have come. Of successful tasks, `profiled` have
+    told what they used in `profiled_seconds`: seconds of processors (`cpu`), bytes read and written; in all, `most`.
     """
 
     campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
@@ -112,6 +120,19 @@ class CampaignClusterColumns(Columns):
     expected: Named[float] = Column(server_default="0")
     asked: Named[int] = Column(Computed(f"hashtextextended({ASKED}, 0)", persisted=True))
     lacks_inputs: Named[bool] = Column(server_default="false")
+    uncollected: Named[int] = Column(server_default="0")
+    uncollected_bytes: Named[int] = Column(server_default="0")
+    collected: Named[int] = Column(server_default="0")
+    lost: Named[int] = Column(server_default="0")
+    outputs_wait: Named[bool] = Column(server_default="false")
+    profiled: Named[int] = Column(server_default="0")
+    profiled_seconds: Named[float] = Column(server_default="0")
+    cpu: Named[float] = Column(server_default="0")
+    most_cpu: Named[float] = Column(server_default="0")
+    bytes_read: Named[float] = Column(server_default="0")
+    most_read: Named[float] = Column(server_default="0")
+    bytes_written: Named[float] = Column(server_default="0")
+    most_written: Named[float] = Column(server_default="0")
 
 
 CampaignCluster = table(
@@ -122,9 +143,11 @@ CampaignCluster = table(
     CheckConstraint("doubted >= 0", name="doubted"),
     CheckConstraint("sink_since IS NULL OR doubted_below IS NOT NULL", name="sink"),
     CheckConstraint("speed > 0", name="speed"),
+    CheckConstraint("uncollected >= 0 AND uncollected_bytes >= 0", name="uncollected"),
     Index(None, "cluster_id"),
     Index("ix_campaign_clusters_hours", "campaign_id", postgresql_where=FOLLOWS_HOURS),
     Index("ix_campaign_clusters_lacking", "campaign_id", postgresql_where="lacks_inputs"),
+    Index("ix_campaign_clusters_collecting", "cluster_id", postgresql_where="uncollected > 0"),
 )
 
 

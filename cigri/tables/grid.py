@@ -42,7 +42,10 @@ Project = table("projects", ProjectColumns)
 
 
 class EventColumns(Numbered):
-    """Something a person may want to know; while open, the same code about the same subject only counts up."""
+    """Something a person may want to know; while open, the same code about the same subject only counts up.
+
+    `is_news`: the notifier has not looked yet whom it is to be told; false where nobody has subscribed to anything.
+    """
 
     code: Named[str]
     level: Named[EventLevel] = Column(one_of(EventLevel))
@@ -57,6 +60,7 @@ class EventColumns(Numbered):
     last_at: Named[datetime]
     closed_at: Named[datetime | None]
     closed_by: Named[str | None]
+    is_news: Named[bool] = Column(server_default="false")
 
 
 Event = table(
@@ -67,6 +71,7 @@ Event = table(
     Index("ix_events_campaign", "campaign_id", "id"),
     Index("ix_events_job", "job_id"),
     Index("ix_events_task", "task_id"),
+    Index("ix_events_news", "id", postgresql_where="is_news"),
 )
 
 

@@ -77,3 +77,37 @@ class CachedInputColumns(Columns):
 
 
 CachedInput = table("cached_inputs", CachedInputColumns, CheckConstraint("bytes >= 0", name="bytes"))
+
+
+class TaskInputColumns(Columns):
+    """A file that a task needs of its own, by number; `place` is that of its name among the campaign's task_inputs."""
+
+    campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
+    number: Named[int] = Column(primary_key=True)
+    place: Named[int] = Column(primary_key=True)
+    sha256: Named[str]
+
+
+TaskInput = table("task_inputs", TaskInputColumns, Index(None, "sha256"))
+
+
+class TaskPlaceColumns(Columns):
+    """The cluster on which a task is to run, for its own inputs go there since `at`, or (`is_furnished`) are there."""
+
+    campaign_id: Named[int] = Column(primary_key=True)
+    number: Named[int] = Column(primary_key=True)
+    cluster_id: Named[int]
+    is_furnished: Named[bool]
+    at: Named[datetime]
+
+
+TaskPlace = table(
+    "task_places",
+    TaskPlaceColumns,
+    ForeignKeyConstraint(
+        ["campaign_id", "cluster_id"],
+        ["campaign_clusters.campaign_id", "campaign_clusters.cluster_id"],
+        ondelete="CASCADE",
+    ),
+    Index(None, "campaign_id", "cluster_id"),
+)

@@ -9,7 +9,11 @@ from cigri.tables.columns import Columns, Numbered, one_of, table
 
 
 class BatchColumns(Numbered):
-    """One submission: an array named `tag`, committed before anything is submitted."""
+    """One submission: an array named `tag`, committed before anything is submitted.
+
+    Where the grid chose how often its tasks save their state: each `checkpoint_period` seconds, as such jobs are killed
+    after `checkpoint_life` seconds in the mean, and a checkpoint takes `checkpoint_cost`.
+    """
 
     tag: Named[str] = Column(unique=True)
     campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"))
@@ -19,6 +23,9 @@ class BatchColumns(Numbered):
     size: Named[int]
     created_at: Named[datetime]
     settled_at: Named[datetime | None]
+    checkpoint_period: Named[int | None]
+    checkpoint_life: Named[float | None]
+    checkpoint_cost: Named[float | None]
 
 
 Batch = table(
@@ -26,6 +33,10 @@ Batch = table(
     BatchColumns,
     CheckConstraint("(state = 'launching') = (settled_at IS NULL)", name="settled"),
     CheckConstraint("size > 0", name="size"),
+    CheckConstraint(
+        "num_nulls(checkpoint_period, checkpoint_life, checkpoint_cost) IN (0, 3) AND checkpoint_period > 0",
+        name="checkpoint",
+    ),
     Index("ix_batches_launching", "cluster_id", postgresql_where="state = 'launching'"),
     Index("ix_batches_submitted", "settled_at", postgresql_where="state = 'submitted'"),
     Index(None, "campaign_id"),
@@ -140,8 +151,10 @@ EndCount = table("end_counts", EndCountColumns)
 class AccountingColumns(Numbered):
     """Jobs of somebody that ended so on a `day` (in UTC, which it begins), and the core-seconds of such jobs in it.
 
-    Who ends something appends, the predictor adds up: there is one sum of each, and what is not in it yet. Names
-    stand in it as they were, so that it outlives what they name.
+    `asked` are the core-seconds of their walltimes, of jobs that ended on the day; `type` is the campaign's there, or
+    empty: of jobs that were archived before it was accounted for. Who ends something appends, the predictor adds up:
+    there is one sum of each, and what is not in it yet. Names stand in it as they were, so that it outlives what they
+    name.
     """
 
     day: Named[datetime]
@@ -153,12 +166,40 @@ class AccountingColumns(Numbered):
     jobs: Named[int]
     core_seconds: Named[float]
     is_sum: Named[bool] = Column(server_default="false")
+    type: Named[str] = Column(server_default="")
+    asked: Named[float] = Column(server_default="0")
 
 
-ACCOUNTED_ALIKE = ("day", "grid_user", "project", "cluster", "outcome", "is_replica")
+ACCOUNTED_ALIKE = ("day", "grid_user", "project", "cluster", "outcome", "is_replica", "type")
 Accounting = table(
     "accounting",
     AccountingColumns,
     Index("ix_accounting_sums", *ACCOUNTED_ALIKE, unique=True, postgresql_where="is_sum"),
     Index("ix_accounting_news", "id", postgresql_where="NOT is_sum"),
+)
+
+
+class ArchivedAccountingColumns(Numbered):
+    """What accounting has of jobs that are here no longer: from it and from the ended jobs it can be rebuilt.
+
+    The statement that archives the jobs of a campaign adds them. What was archived before there was such a table is in
+    it as far as accounting knew of it.
+    """
+
+    day: Named[datetime]
+    grid_user: Named[str]
+    project: Named[str]
+    cluster: Named[str]
+    outcome: Named[Outcome] = Column(one_of(Outcome))
+    is_replica: Named[bool]
+    jobs: Named[int]
+    core_seconds: Named[float]
+    type: Named[str] = Column(server_default="")
+    asked: Named[float] = Column(server_default="0")
+
+
+ArchivedAccounting = table(
+    "archived_accounting",
+    ArchivedAccountingColumns,
+    Index("uq_archived_accounting", *ACCOUNTED_ALIKE, unique=True),
 )

@@ -7,7 +7,7 @@ from sqlalchemy import Column, case, false, literal, or_, update
 from sqlalchemy.sql.dml import Update
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.states import ATTEMPT_LIFE, BATCH_LIFE, CAMPAIGN_LIFE, JOB_LIFE, STEP_LIFE, TASK_LIFE, Life
+from cigri.states import ATTEMPT_LIFE, BATCH_LIFE, CAMPAIGN_LIFE, JOB_LIFE, MESSAGE_LIFE, STEP_LIFE, TASK_LIFE, Life
 
 MovedState = TypeVar("MovedState")
 
@@ -19,6 +19,7 @@ LIVES: Mapping[str, Life[Any]] = {
     "attempts.outcome": ATTEMPT_LIFE,
     "jobs.state": JOB_LIFE,
     "batches.state": BATCH_LIFE,
+    "messages.state": MESSAGE_LIFE,
 }
 """By column, named: whoever moves a task does not wait until the tables of all the others are made."""
 

@@ -83,20 +83,34 @@ CampaignLimit = table(
 
 
 class QuotaColumns(Numbered):
-    """The most cores that live jobs of a user or project have, on a cluster or (null) on all; name *: each of them."""
+    """The most cores, jobs or core-hours of the jobs that a rule counts, on a cluster or (null) on all together.
 
-    kind: Named[SubjectKind] = Column(one_of(SubjectKind))
-    name: Named[str]
+    Queue, project, type and user as in cigri/rules/quotas.py. Core-hours are those of the last `days`, and those that
+    live jobs may use.
+    """
+
     cluster_id: Named[int | None] = Column(ForeignKey("clusters.id", ondelete="CASCADE"))
-    cores: Named[int]
+    cores: Named[int | None]
+    queue: Named[str]
+    project: Named[str]
+    type: Named[str]
+    grid_user: Named[str]
+    jobs: Named[int | None]
+    core_hours: Named[float | None]
+    days: Named[int | None]
 
+
+RULE_OF_QUOTA = ("queue", "project", "type", "grid_user")
 
 Quota = table(
     "quotas",
     QuotaColumns,
-    CheckConstraint("cores >= 0", name="cores"),
-    Index("uq_quotas_grid", "kind", "name", unique=True, postgresql_where="cluster_id IS NULL"),
-    Index("uq_quotas_cluster", "kind", "name", "cluster_id", unique=True, postgresql_where="cluster_id IS NOT NULL"),
+    CheckConstraint("cores >= 0 AND jobs >= 0 AND core_hours >= 0", name="amounts"),
+    CheckConstraint("coalesce(cores, jobs) IS NOT NULL OR core_hours IS NOT NULL", name="something"),
+    CheckConstraint("(core_hours IS NULL) = (days IS NULL) AND days > 0", name="days"),
+    CheckConstraint("core_hours IS NULL OR (queue = '*' AND type = 'all')", name="accounted"),
+    Index("uq_quotas_grid", *RULE_OF_QUOTA, unique=True, postgresql_where="cluster_id IS NULL"),
+    Index("uq_quotas_cluster", *RULE_OF_QUOTA, "cluster_id", unique=True, postgresql_where="cluster_id IS NOT NULL"),
 )
 
 

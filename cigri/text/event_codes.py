@@ -1,11 +1,14 @@
 """What the code of each event says, in words for people."""
 
 CODES_OF_CAMPAIGNS = {
+    "BEGUN": "its first job runs; noted where somebody has subscribed to it",
     "FINISHED": "the campaign has ended",
     "PAUSED": "its user lets no more tasks start",
     "RESUMED": "its user lets it go on after a pause",
     "HELD": "its user lets it, a share of it or a job stand still",
     "RELEASED": "its user lets go on what was held",
+    "AFTER_MET": "another campaign has ended as it is to, and is waited for no longer",
+    "AFTER_FAILED": "another campaign that it waits for has ended otherwise: its tasks stay blocked",
     "CANCELLED": "its user has cancelled it",
     "CHECKPOINT": "its user has asked for a checkpoint, or jobs have signalled their tasks for one",
     "PURGE": "its user wants its files removed from the clusters; closed when they are",
@@ -21,7 +24,12 @@ CODES_OF_CAMPAIGNS = {
     "RESUME_PROBLEM": "a batch system refuses to let suspended jobs of it go on",
     "JOBS_TAKEN_BACK": "waiting jobs made way for those of campaigns below their share",
     "JOB_UNACCOUNTED": "a job that had started has left its cluster's list without a record, and may still run",
+    "INPUTS_NO_ROOM": "its inputs have no room on a cluster: they are sent once there is more, and tasks wait for them",
     "INPUTS_NOT_SENT": "its inputs cannot be sent to a cluster: it is tried again, and no task starts there before",
+    "MESSAGE_FAILED": "somebody was not told what happened to it, however often that was tried: `gridnotify` tells why",
+    "OUTPUTS_NOT_COLLECTED": "its outputs cannot be brought from a cluster, or be written here: it is tried again",
+    "OUTPUTS_LOST": "outputs that were to be collected are not all on their cluster any more, and are given up",
+    "OUTPUTS_TOO_LARGE": "outputs of a task are more than may be collected: they stay on their cluster",
     "IN_QUARANTINE": "a module fails on this campaign, or on a cluster, leaves it out, and tries again",
 }
 OF_THE_GRID = {

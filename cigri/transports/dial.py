@@ -85,6 +85,7 @@ class Dialer:
                 allow_agent=key is None,
                 look_for_keys=key is None,
                 sock=sock,
+                transport_factory=_transport,
                 timeout=patience,
                 banner_timeout=patience,
                 auth_timeout=patience,
@@ -156,6 +157,14 @@ class Dialer:
             f"{hop.host}:{hop.port} does not let {hop.login} in with {keys}: {error} The public key must be in "
             f"~{hop.login}/.ssh/authorized_keys there; try: ssh {option}-p {hop.port} {hop.login}@{hop.host} true"
         )
+
+
+def _transport(sock: Any, **options: Any) -> paramiko.Transport:
+    """AES-GCM goes first where the server knows it: with no MAC of its own it costs a third of the time, or less."""
+    transport = paramiko.Transport(sock, **options)
+    security = transport.get_security_options()
+    security.ciphers = sorted(security.ciphers, key=lambda name: "gcm" not in name)
+    return transport
 
 
 def _reach(hop: Hop, patience: float, keepalive: int) -> socket.socket:

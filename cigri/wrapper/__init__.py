@@ -20,7 +20,7 @@ from cigri.wrapper.checkpoints import CheckpointWish, Hearing, ask_checkpoints, 
 from cigri.wrapper.directory import parse_tail, parse_void, purge_campaign, tail, void_batch
 from cigri.wrapper.journal import JobKey, Journal, JournalState, journal, parse_journal
 from cigri.wrapper.outbox import Collected, Posted, Receipt, collect, parse_collect, place_of
-from cigri.wrapper.records import Cause, StartRecord, TaskRecord, parse_end, parse_start
+from cigri.wrapper.records import Cause, StartRecord, TaskRecord, TaskUse, parse_end, parse_start
 from cigri.wrapper.revocation import parse_revoked, revoke
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "StartRecord",
     "TaskCall",
     "TaskRecord",
+    "TaskUse",
     "ask_checkpoints",
     "collect",
     "journal",

@@ -57,7 +57,7 @@ class TaskCall:
     """One task of a job: `argv` empty runs the batch's script; `environment` and `directory` go before the batch's.
 
     `continues`: an earlier attempt has left a checkpoint on this cluster. `outputs`: what it is to bring, directories
-    before what lies in them.
+    before what lies in them. `inputs`: files of its own, by the names that they have for it.
     """
 
     task_id: int
@@ -68,6 +68,7 @@ class TaskCall:
     directory: Word | None = None
     continues: bool = False
     outputs: tuple[WantedFile, ...] = ()
+    inputs: Mapping[str, CachedFile] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,11 @@ class BatchPlan:
     keep_tmp: bool = False
     collects_always: bool = False
     inputs: Mapping[str, CachedFile] = field(default_factory=dict)  # by the name that they have for tasks
+
+    @property
+    def has_inputs(self) -> bool:
+        """Is anything to be where its tasks run?"""
+        return bool(self.inputs) or any(task.inputs for job in self.jobs for task in job.tasks)
 
     @property
     def has_outputs(self) -> bool:
@@ -173,7 +179,7 @@ def _contents(plan: BatchPlan, prelude: str) -> dict[str, str]:
     branches: dict[int, list[str]] = {}
     for index, block in sorted(blocks.items()):
         branches.setdefault((index - 1) // chunk, []).append(block)
-    parts = ["features", *(["checkpoint"] if plan.checkpoint else []), *(["inputs"] if plan.inputs else [])]
+    parts = ["features", *(["checkpoint"] if plan.checkpoint else []), *(["inputs"] if plan.has_inputs else [])]
     if any(job.side > 1 for job in plan.jobs):
         if plan.checkpoint:
             raise ValueError("tasks that run side by side cannot be asked for checkpoints")
@@ -219,7 +225,8 @@ def _task_line(task: TaskCall, program: str) -> str:
     settings = "".join(f"{setting} " for setting in [*own, *_settings(task.environment)])
     words = " ".join(word.quoted() for word in task.argv) or program
     wanted = f'cigri_wanted() {{ "$1" {_outputs(task)}; }}\n' if task.outputs else ""
-    return f"{wanted}cigri_task {task.task_id} {task.number} {task.attempt} {directory} {settings}-- {words}\n"
+    links = _inputs_text("own", task.inputs) if task.inputs else ""
+    return f"{links}{wanted}cigri_task {task.task_id} {task.number} {task.attempt} {directory} {settings}-- {words}\n"
 
 
 def _outputs(task: TaskCall) -> str:
@@ -249,7 +256,7 @@ def _header(plan: BatchPlan, chunk: int, prelude: str) -> str:
 cigri_grid={plan.grid_key} cigri_batch={plan.batch_id} cigri_chunk={chunk}
 cigri_patience={plan.patience} cigri_walltime={plan.walltime} {_signalling(plan)}
 cigri_directory={plan.directory.quoted()} cigri_keep={"1" if plan.keep_tmp else ""}
-cigri_inputs={"1" if plan.inputs else ""}
+cigri_inputs={"1" if plan.has_inputs else ""}
 unset CIGRI_RESOURCE_MEM CIGRI_RESOURCE_TMP
 export {exported}
 cigri_environment() {{
@@ -259,14 +266,15 @@ cigri_nodes() {{ printf '%s\\n' "$CIGRI_NODE"; }}
 unset CIGRI_CHECKPOINT CIGRI_INDEX CIGRI_NODE CIGRI_NODE_FILE CIGRI_REMOTE_ID CIGRI_SCRATCH cigri_epoch
 unset cigri_features cigri_notice cigri_space
 {features_header(plan.features)}{_collecting(plan)}\
-{_inputs_text(plan.inputs)}\
+{_inputs_text("each", plan.inputs) if plan.has_inputs else ""}\
 {prelude}
 """
 
 
-def _inputs_text(inputs: Mapping[str, CachedFile]) -> str:
+def _inputs_text(whose: str, inputs: Mapping[str, CachedFile]) -> str:
+    """A function that links each: those of all tasks of the batch, or (own) of the one that follows."""
     calls = "".join(f"    cigri_link {file.name} {shlex.quote(name)} || return\n" for name, file in inputs.items())
-    return f"cigri_each_input() {{\n{calls}}}\n" if inputs else ""
+    return f"cigri_{whose}_input() {{\n{calls or '    :' + chr(10)}}}\n"
 
 
 def _signalling(plan: BatchPlan) -> str:

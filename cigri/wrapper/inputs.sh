@@ -3,7 +3,7 @@
 
 cigri_furnish() { # false: why is told, and cigri_cause says whose fault it is
     cigri_leaving=''
-    cigri_each_input
+    cigri_each_input && { ! command -v cigri_own_input >/dev/null || cigri_own_input; }
 }
 
 cigri_link() { # name in the cache, name for the task
@@ -34,5 +34,6 @@ cigri_unfurnish() { # of a directory of its own: inputs are no outputs; it goes,
     [ "$CIGRI_WORKDIR" = "$cigri_dir/$CIGRI_INDEX.$cigri_position.work" ] || return 0
     cigri_leaving=1
     cigri_each_input
+    ! command -v cigri_own_input >/dev/null || cigri_own_input
     command -v cigri_wanted >/dev/null || rmdir -- "$CIGRI_WORKDIR" 2>/dev/null
 }

@@ -160,6 +160,39 @@ cigri_linger() { # the batch system signals one process after the other: the tas
     [ -z "$cigri_halted" ] || cigri_cause=$cigri_halted
 }
 
+cigri_count() { # what children that were waited for have used; "" where nobody tells: cigri_ticks, cigri_got, cigri_put
+    cigri_ticks='' cigri_got='' cigri_put='' cigri_line=''
+    {
+        read -r cigri_line </proc/self/stat
+        while read -r cigri_key cigri_value cigri_skip; do # to the end: bash keeps what is left of a file
+            case $cigri_key in
+            rchar:) cigri_got=$cigri_value ;;
+            wchar:) cigri_put=$cigri_value ;;
+            esac
+        done </proc/self/io
+    } 2>/dev/null
+    set -- ${cigri_line##*) }
+    case ${14}-${15} in -* | *- | *[!0-9-]* | *-*-*) ;; *) cigri_ticks=$((${14} + ${15})) ;; esac
+}
+
+cigri_weigh() { # cigri_use: what was used since cigri_count, milliseconds of a processor, bytes read and bytes written
+    set -- "$cigri_ticks" "$cigri_got" "$cigri_put"
+    cigri_count
+    cigri_more "$1" "$cigri_ticks" 10 # a hundredth of a second each, for all that Linux tells users
+    cigri_use=use=$cigri_found
+    cigri_more "$2" "$cigri_got" 1
+    cigri_use=$cigri_use:$cigri_found
+    cigri_more "$3" "$cigri_put" 1
+    cigri_use="$cigri_use:$cigri_found "
+}
+
+cigri_more() { # cigri_found: from $1 to $2, times $3; "" where it cannot be: a record without it is one all the same
+    cigri_found=
+    case "-$1-$2-" in *[!0-9-]* | *--*) return ;; esac
+    cigri_found=$((($2 - $1) * $3))
+    case $cigri_found in -* | ????????????????*) cigri_found= ;; esac
+}
+
 cigri_clean() { # the scratch directory as the first task found it
     for cigri_left in "$CIGRI_SCRATCH"/* "$CIGRI_SCRATCH"/.[!.]* "$CIGRI_SCRATCH"/..?*; do
         if [ -e "$cigri_left" ] || [ -L "$cigri_left" ]; then
@@ -239,7 +272,7 @@ cigri_task() { # task id, its number in the campaign, attempt, directory, then a
         cigri_stop
         return
     }
-    cigri_cause='exit' cigri_missed=
+    cigri_cause='exit' cigri_missed='' cigri_use=''
     if [ -z "$cigri_fresh" ]; then
         cigri_code=73 cigri_cause=scratch
         cigri_tell "no fresh scratch directory ${CIGRI_SCRATCH:-in ${TMPDIR:-/tmp}} on $CIGRI_NODE"
@@ -248,6 +281,7 @@ cigri_task() { # task id, its number in the campaign, attempt, directory, then a
     elif [ -n "$cigri_inputs" ] && ! cigri_furnish; then
         cigri_code=72
     elif {
+        cigri_count
         cigri_run "$@" &
         cigri_pid=$!
     } </dev/null >"$CIGRI_INDEX.$cigri_position.out" 2>"$CIGRI_INDEX.$cigri_position.err"; then
@@ -255,6 +289,7 @@ cigri_task() { # task id, its number in the campaign, attempt, directory, then a
         [ -z "$cigri_halted" ] || cigri_terminate
         [ -z "$cigri_checkpoint" ] || cigri_mind
         cigri_await
+        cigri_weigh
         [ -z "$cigri_minder" ] || cigri_unmind
     else
         cigri_code=73 cigri_cause=output
@@ -278,7 +313,7 @@ cigri_record() {
     cigri_clock
     cigri_end="end 1 $CIGRI_JOB_ID $CIGRI_TASK_ID $CIGRI_ATTEMPT $cigri_position $cigri_code $cigri_cause"
     cigri_end="$cigri_end $((cigri_started + cigri_begun - cigri_zero)) $((cigri_now - cigri_begun))"
-    cigri_end="$cigri_end $CIGRI_NODE $CIGRI_REMOTE_ID ."
+    cigri_end="$cigri_end $CIGRI_NODE $CIGRI_REMOTE_ID $cigri_use."
     cigri_written=$((cigri_written + 1))
     { cigri_append "$cigri_end" "journal.$CIGRI_INDEX" &&
         cigri_append "$cigri_end" "../../outbox/$cigri_batch-$CIGRI_INDEX"; } || cigri_mute=1

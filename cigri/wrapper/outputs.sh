@@ -9,7 +9,7 @@ cigri_record_outputs() { # a directory of the task's own is not needed any more
     case ${cigri_is_success:-$cigri_always}$cigri_cause in 1exit | 1signal | 1terminated | 1walltime) cigri_bring ;; esac
     cigri_end="end 2 $CIGRI_JOB_ID $CIGRI_TASK_ID $CIGRI_ATTEMPT $cigri_position $cigri_code $cigri_cause"
     cigri_end="$cigri_end $((cigri_started + cigri_begun - cigri_zero)) $((cigri_ended - cigri_begun))"
-    cigri_end="$cigri_end $CIGRI_NODE $CIGRI_REMOTE_ID ${cigri_brought:-0 0} ."
+    cigri_end="$cigri_end $CIGRI_NODE $CIGRI_REMOTE_ID ${cigri_brought:-0 0} $cigri_use."
     cigri_written=$((cigri_written + 1))
     { cigri_append "$cigri_end" "journal.$CIGRI_INDEX" &&
         cigri_append "$cigri_end" "../../outbox/$cigri_batch-$CIGRI_INDEX"; } || cigri_mute=1

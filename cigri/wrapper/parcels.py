@@ -10,7 +10,7 @@ from io import BytesIO
 from typing import NamedTuple
 
 from cigri.errors import AnswerUnreadable
-from cigri.script.answers import RawAnswer
+from cigri.script.answers import Answer, RawAnswer
 from cigri.text.relative_paths import leads_below
 from cigri.wrapper.journal import JobKey
 
@@ -114,6 +114,23 @@ def parse_rest(file: ParcelFile, answer: RawAnswer) -> list[FilePiece]:
         said = answer.err.decode(errors="replace").strip()[-300:]
         raise AnswerUnreadable(f"the output did not come (exit status {answer.status}): {said!r}")
     return [FilePiece(file, int(head), content)]
+
+
+def drop_parcels(base: str, parcels: Sequence[Parcel]) -> str:
+    """sh text that removes what has been brought; what is gone is no error."""
+    names = "".join(f"{parcel.name}\n" for parcel in parcels)
+    return f"""\
+cd -- {base} 2>/dev/null || exit 0
+xargs rm -rf -- <<'EOF' || exit 74
+{names}EOF
+"""
+
+
+def parse_dropped(answer: Answer) -> None:
+    """Raise AnswerUnreadable where some may be left."""
+    if answer.status:
+        said = answer.err.strip()[-300:]
+        raise AnswerUnreadable(f"outputs could not be removed from the cluster (exit status {answer.status}): {said!r}")
 
 
 def _members(stream: bytes) -> list[tarfile.TarInfo]:

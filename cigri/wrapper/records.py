@@ -27,10 +27,22 @@ class Cause(StrEnum):
     UNMOVED = "unmoved"  # 73: its outputs could not be kept
 
 
+class TaskUse(NamedTuple):
+    """What a task used, with all processes that it waited for: milliseconds of processors, bytes by read and write.
+
+    None: nobody told.
+    """
+
+    cpu_ms: int | None
+    read: int | None
+    written: int | None
+
+
 class TaskRecord(NamedTuple):
     """The end of one task; the start since 1970 by the node's clock; node and remote id are "" when not known.
 
-    The times are IMPOSSIBLE once they were found so. `files` and `bytes` are those of its outputs.
+    The times are IMPOSSIBLE once they were found so. `files` and `bytes` are those of its outputs; `use` is None of a
+    task that did not run, or in a job of earlier versions.
     """
 
     job_id: int
@@ -45,6 +57,7 @@ class TaskRecord(NamedTuple):
     remote_id: str
     files: int = 0
     bytes: int = 0
+    use: TaskUse | None = None
 
     def possible(self, submitted: datetime | None, now: datetime) -> "TaskRecord":
         """Without the times that cannot be for a job submitted then; how the task ended is another matter."""
@@ -78,8 +91,10 @@ class StartRecord:
 
 # a user can write any line: numbers are such as the database can hold, times are before the year 2286
 ID, TIME, WORD = r"(\d{1,18})", r"(\d{1,13})", "([!-~]{1,200})"
+USED_AMOUNT = r"(\d{0,15})"
 END_RECORD = re.compile(
-    rf"end (?:1|2) {ID} {ID} {ID} {ID} (\d{{1,3}}) ({'|'.join(Cause)}) {TIME} {TIME} {WORD} {WORD} (?:{ID} {ID} )?\.",
+    rf"end (?:1|2) {ID} {ID} {ID} {ID} (\d{{1,3}}) ({'|'.join(Cause)}) {TIME} {TIME} {WORD} {WORD} (?:{ID} {ID} )?"
+    rf"(use={USED_AMOUNT}:{USED_AMOUNT}:{USED_AMOUNT} )?\.",
     re.ASCII,
 )
 STOP = re.compile(rf"stop 1 {ID} \.", re.ASCII)
@@ -96,8 +111,9 @@ def parse_end(line: str) -> TaskRecord | None:
     start_ms, duration_ms = int(record[7]), int(record[8])
     node, remote_id = _known(record[9]), _known(record[10])
     cause, brought = Cause(record[6]), (int(record[11] or 0), int(record[12] or 0))
+    use = TaskUse(*(int(record[part]) if record[part] else None for part in (14, 15, 16))) if record[13] else None
     return TaskRecord(
-        job_id, task_id, attempt, position, exit_code, cause, start_ms, duration_ms, node, remote_id, *brought
+        job_id, task_id, attempt, position, exit_code, cause, start_ms, duration_ms, node, remote_id, *brought, use
     )
 
 

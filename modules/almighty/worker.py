@@ -31,6 +31,7 @@ PRELOADED = (
     "modules.campaign_schedulers.finalize",
     "modules.runner",
     "modules.killer",
+    "modules.notifier",
     "modules.janitor",
     "modules.almighty.worker",
 )

@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 from cigri.errors import ConfigError
 from cigri.flow.launches import NewJob, put_jobs, put_replicas
 from cigri.flow.offers import TakenOffer, take_offers
+from cigri.flow.task_places import take_furnished
 from cigri.flow.tasks import Backlog, WaitingTask, list_backlogs, take_continuing, take_waiting
 from cigri.flow.views.destinations import BucketShare, list_closed
 from cigri.flow.views.job_sizes import list_crews, list_grounds, list_share_paces
@@ -164,6 +165,8 @@ def _jobs(
     backlog: Backlog | None,
 ) -> list[NewJob]:
     """Tasks with a checkpoint come first, and on its cluster; the others as the campaign's scheduler chooses."""
+    if offers[0].have_inputs:
+        return _where_furnished(conn, campaign_id, offers, sizes, closed, queues, patience)
     stopped, free = take_continuing(conn, campaign_id, {offer.cluster_id: offer.jobs for offer in offers}, patience)
     jobs: list[NewJob] = []
     places = {}
@@ -181,6 +184,25 @@ def _jobs(
             return jobs + _longest_first(conn, campaign_id, free, places, most, closed, queues, line)
         waiting = take_waiting(conn, campaign_id, sum(rooms.values()) - len(free), rooms, shut)
         jobs += assign([*free, *waiting], places, most, closed, queues)
+    return jobs
+
+
+def _where_furnished(
+    conn: Connection,
+    campaign_id: int,
+    offers: Sequence[TakenOffer],
+    sizes: Sizes,
+    closed: Collection[BucketShare],
+    queues: Queues,
+    patience: float,
+) -> list[NewJob]:
+    """Each cluster gets those tasks whose own inputs are there."""
+    jobs: list[NewJob] = []
+    for offer in offers:
+        cluster_id = offer.cluster_id
+        most = {cluster_id: sizes.get((campaign_id, cluster_id), Size())}
+        tasks = take_furnished(conn, campaign_id, cluster_id, offer.jobs * most[cluster_id].tasks, patience)
+        jobs += assign(tasks, {cluster_id: offer}, most, {*closed, *queues.full()}, queues)
     return jobs
 
 
@@ -232,7 +254,7 @@ def _replicate(conn: Connection, offers: Sequence[TakenOffer], jobs: Sequence[Ne
     left = Counter({offer.cluster_id: offer.jobs for offer in offers})
     for job in jobs:
         left[job.cluster_id] -= job.side
-    if first.replica_budget is None or first.max_replicas is None or not +left:
+    if first.have_inputs or first.replica_budget is None or first.max_replicas is None or not +left:
         return 0
     tries = list_tries(conn, first.campaign_id, MOST_TRIES)
     outlook = Outlook(list_grounds(conn, first.campaign_id), tries)

@@ -14,4 +14,7 @@ def without_inputs(campaign: NewCampaign) -> NewCampaign:
 
 
 def _light(parts: Parts) -> Parts:
-    return {name: part._replace(settings={**part.settings, "inputs": []}) for name, part in parts.items()}
+    return {
+        name: part._replace(settings={**part.settings, "inputs": [], "task_inputs": None})
+        for name, part in parts.items()
+    }

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from cigri.flow.campaigns import close_campaigns
 from cigri.flow.ceilings import find_ceilings
 from cigri.flow.cuts import put_cuts
+from cigri.flow.dependencies import release_tasks
 from cigri.flow.events import put_events
 from cigri.flow.kills import ask_kills
 from cigri.flow.offers import put_offers
@@ -23,7 +24,7 @@ from cigri.flow.views.destinations import list_barred
 from cigri.flow.views.holdings import Recall, Recalled, list_holdings, list_recalled
 from cigri.flow.views.out_of_hours import list_shut
 from cigri.flow.views.rooms import Room, list_rooms
-from cigri.flow.views.wants import Want, has_open_campaigns, list_claims, list_wants
+from cigri.flow.views.wants import Want, has_open_campaigns, list_begun, list_claims, list_wants
 from cigri.program.isolation import Isolation
 from cigri.program.tools import Report, Tools
 from cigri.settings.sections import Settings
@@ -46,6 +47,8 @@ def run_once(tools: Tools) -> Report:
     with tools.database.begin() as conn:
         if not has_open_campaigns(conn):
             return Counter()
+        released = release_tasks(conn)
+    with tools.database.begin() as conn:
         shut = {(share.campaign_id, share.cluster_id) for share in list_shut(conn, tools.settings.hours)}
         barred = list_barred(conn)
         report = Counter(
@@ -72,6 +75,7 @@ def run_once(tools: Tools) -> Report:
         put_cuts(conn, explain(shared.stock, taken_back(shared)))
         report["jobs taken back"] = _take_back(conn, shared)
     policy.complain()
+    report["tasks released"] = released
     report["offers"] = len(shared.stock.given)
     return +report
 
@@ -80,7 +84,8 @@ def _share(conn: Connection, settings: Settings, chosen: Policy, isolation: Isol
     policy = settings.policy
     usage = list_usage(conn, policy.half_life)
     add_up_usage(conn, policy.half_life)
-    facts = Facts(list_affinities(conn), list_targets(conn), usage)
+    begun = list_begun(conn) if policy.first_jobs else {}
+    facts = Facts(list_affinities(conn), list_targets(conn), usage, begun)
     ceilings, rooms = find_ceilings(conn, policy.tests), list_rooms(conn)
     everybody = list_claims(conn, [want for want in wants if want.waits], everybody=True)
     claims = [claim for claim in everybody if claim.clusters]
@@ -102,7 +107,7 @@ def _share(conn: Connection, settings: Settings, chosen: Policy, isolation: Isol
         return list_recalled(conn, plan, settings.jobs.moves, policy.recall)
 
     holdings = list_holdings(conn)
-    standing = standings(line_up(everybody, policy, chosen.order, facts), holdings, wants, rooms)
+    standing = standings(line_up(everybody, policy, chosen.order, facts._replace(begun={})), holdings, wants, rooms)
     return recall(standing, holdings, rooms, wants, find, shared)
 
 

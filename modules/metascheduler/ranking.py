@@ -1,15 +1,18 @@
-"""Puts campaigns in line: tests, those that have waited too long, then by priority and as the policy says; pure."""
+"""Puts campaigns in line: tests, those that have waited too long, the first jobs of each, the rest as is said; pure.
 
-from collections import defaultdict
+The rest: by priority, and as the policy says.
+"""
+
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from cigri.flow.views.wants import Claim
+from cigri.flow.views.wants import BegunCampaign, Claim
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType
 from modules.metascheduler.policies import Facts, Order, Turn
 from modules.metascheduler.policies.fifo import order as fifo
 
-TESTS, STARVING, OTHERS = 0.0, 1.0, 2.0
+TESTS, STARVING, FIRST_JOBS, OTHERS = 0.0, 1.0, 1.5, 2.0
 
 
 def line_up(claims: Sequence[Claim], settings: PolicySettings, order: Order, facts: Facts) -> list[Turn]:
@@ -26,9 +29,33 @@ def line_up(claims: Sequence[Claim], settings: PolicySettings, order: Order, fac
         Turn(claim.campaign_id, claim.clusters, (STARVING, -claim.waited, claim.campaign_id), most=settings.handful)
         for claim in starving
     ]
+    turns += first_of_each(others, facts.begun, settings.first_jobs)
     ranked = [turn._replace(rank=(OTHERS, priorities[turn.campaign_id], *turn.rank)) for turn in order(others, facts)]
     turns += own_first(ranked, others)
     return sorted(turns, key=lambda turn: turn.rank)
+
+
+def first_of_each(claims: Sequence[Claim], begun: Mapping[int, BegunCampaign], most: int) -> list[Turn]:
+    """The first jobs of each campaign, so that its user soon sees results: those with the fewest so far go first.
+
+    A user has `most` of them at a time: who makes a hundred campaigns of one gains nothing.
+    """
+    young: Counter[str] = Counter()
+    for one in begun.values():
+        ended = one.begun - one.live
+        young[one.user] += min(one.live, max(0, most - ended))  # those that began first are thought to end first
+    turns = []
+    for claim in sorted(claims, key=lambda claim: (_begun(claim, begun), claim.campaign_id)):
+        left = most - max(_begun(claim, begun), young[claim.user])
+        if claim.campaign_id in begun and left > 0:
+            rank = FIRST_JOBS, float(_begun(claim, begun)), claim.campaign_id
+            turns.append(Turn(claim.campaign_id, claim.clusters, rank, most=left))
+            young[claim.user] += left
+    return turns
+
+
+def _begun(claim: Claim, begun: Mapping[int, BegunCampaign]) -> int:
+    return begun[claim.campaign_id].begun if claim.campaign_id in begun else 0
 
 
 def own_first(turns: Sequence[Turn], claims: Sequence[Claim]) -> list[Turn]:

@@ -5,7 +5,8 @@ from types import MappingProxyType
 
 from cigri.flow.cuts import Cut
 from cigri.flow.views.wants import Want
-from cigri.states import CampaignType, CutReason
+from cigri.states import CampaignType, CeilingKind, CutReason
+from cigri.text.units import HOUR
 from modules.metascheduler.capacity_left import Stock
 
 Why = tuple[CutReason, str, int, int]
@@ -60,8 +61,9 @@ def _by_rights(stock: Stock, want: Want) -> Why | None:
     lowest = stock.ceilings.lowest((want.campaign_id, want.cluster_id))
     if lowest is not None and lowest[0] == 0:
         ceiling = lowest[1]
-        most = stock.ceilings.most(ceiling)
-        return CutReason(ceiling.kind.value), ceiling.name, most - stock.ceilings.left(ceiling), most
+        most, unit = stock.ceilings.most(ceiling), HOUR if ceiling.kind is CeilingKind.QUOTA_CORE_HOURS else 1
+        used = most - stock.ceilings.left(ceiling)
+        return CutReason(ceiling.kind.value), ceiling.name, round(used / unit), round(most / unit)
     return None
 
 

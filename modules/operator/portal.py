@@ -26,6 +26,7 @@ def run(argv: list[str]) -> int:
         "  cigri portal",
     ).parse_args(argv)
     from cigri.database import Database, schema
+    from cigri.database.giving_way import give_way
     from cigri.installation import database_url
     from cigri.program.logs import set_up_log
     from modules import portal
@@ -39,7 +40,7 @@ def run(argv: list[str]) -> int:
         schema.require_current(database)
         mark.claim()
         try:
-            os.nice(NICENESS)
+            give_way(database, os.nice(NICENESS))
             mode = EVERYBODY if settings.portal.socket else OWNER_ALONE
             listener = Listener(portal_socket(settings), mode, settings.portal.address, kept_port(settings))
             portal.run(database, settings, listener)

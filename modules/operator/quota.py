@@ -1,42 +1,64 @@
-"""`cigri quota`: the most cores that the jobs of a user or a project may have at a time."""
+"""`cigri quota`: the most cores, jobs and core-hours that jobs of users, projects, queues and types may have."""
+
+from argparse import Namespace
 
 from cigri.answers.policy import QuotaView
 from cigri.cli.command import Parser, print_json, safe
 from cigri.cli.grid import open_grid
 from cigri.cli.tables import print_table
 from cigri.endpoints.policy import quotas, remove_quota, set_quota
-from cigri.states import SubjectKind
+from cigri.rules.quotas import of_subject
 from cigri.text.plain import plain
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
-        "cigri quota",
-        "Say how many cores the jobs of a user or a project may have at a time, on all clusters together or on one.\n"
-        "The name '*' is everybody who has no quota of their own there, each for themselves.",
-        "  cigri quota set user alice 500\n  cigri quota set project '*' 200 --cluster dahu\n  cigri quota list",
-    )
-    parser.add_argument("action", choices=("set", "remove", "list"))
-    parser.add_argument("kind", nargs="?", choices=[kind.value for kind in SubjectKind], metavar="user|project")
-    parser.add_argument("name", nargs="?", metavar="NAME")
-    parser.add_argument("cores", nargs="?", type=int, metavar="CORES")
-    parser.add_argument("--cluster", metavar="CLUSTER", default="", help="on this cluster; else on all together")
-    parser.add_argument("--json", action="store_true", help="with list: for programs")
+    parser = _parser()
     options = parser.parse_args(argv)
+    amounts = {name: getattr(options, name) for name in ("cores", "jobs", "core_hours", "within")}
+    has_amounts = any(amount is not None for amount in amounts.values())
     if options.action == "list":
-        if options.kind or options.cluster:
+        if options.kind or options.cluster or has_amounts:
             parser.error("list takes no other word")
         return _list(as_json=options.json)
-    if not options.name or (options.action == "set") != (options.cores is not None) or options.json:
-        parser.error(f"{options.action} takes user|project NAME{' CORES' if options.action == 'set' else ''}")
-    kind, name, cluster = SubjectKind(options.kind), options.name, options.cluster
+    if not options.name or (options.action == "set") != has_amounts or options.json:
+        wanted = " and CORES, --jobs or --core-hours" if options.action == "set" else ""
+        parser.error(f"{options.action} takes user|project|rule NAME{wanted}")
     with open_grid() as grid:
         if options.action == "remove":
-            done = grid.ask(remove_quota, kind=kind, name=name, cluster=cluster)
+            done = grid.ask(remove_quota, rule=_rule(options), cluster=options.cluster)
         else:
-            done = grid.ask(set_quota, kind=kind, name=name, cores=options.cores, cluster=cluster)
+            done = grid.ask(set_quota, rule=_rule(options), cluster=options.cluster, **amounts)
     print(safe(done.message))
     return 0
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "cigri quota",
+        "Say how many cores, jobs and core-hours the jobs of a user or a project may have, on all clusters together\n"
+        "or on one. The name '*' is everybody who has no quota of their own there, each for themselves.\n"
+        "A rule QUEUE,PROJECT,TYPE,USER counts jobs as OAR's quotas do: a name, * (all together) or / (each) in each\n"
+        "place. The type * is all types but best-effort, `all` is all. `set` replaces what was said of the same.",
+        "  cigri quota set user alice 500\n  cigri quota set project '*' 200 --cluster dahu\n"
+        "  cigri quota set user alice --core-hours 10000 --days 30\n"
+        "  cigri quota set rule '*,*,normal,/' 64 --jobs 20\n  cigri quota list",
+    )
+    parser.add_argument("action", choices=("set", "remove", "list"))
+    parser.add_argument("kind", nargs="?", choices=("user", "project", "rule"), metavar="user|project|rule")
+    parser.add_argument("name", nargs="?", metavar="NAME")
+    parser.add_argument("cores", nargs="?", type=int, metavar="CORES")
+    parser.add_argument("--jobs", type=int, metavar="N", help="jobs at a time")
+    parser.add_argument("--core-hours", type=float, metavar="N", help="used within --days, and that live jobs may use")
+    parser.add_argument(
+        "--days", dest="within", type=int, metavar="N", help="within which core-hours count, today with them; else 30"
+    )
+    parser.add_argument("--cluster", metavar="CLUSTER", default="", help="on this cluster; else on all together")
+    parser.add_argument("--json", action="store_true", help="with list: for programs")
+    return parser
+
+
+def _rule(options: Namespace) -> str:
+    return str(options.name if options.kind == "rule" else of_subject(options.kind, options.name))
 
 
 def _list(*, as_json: bool) -> int:

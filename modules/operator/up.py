@@ -14,6 +14,7 @@ from cigri.cli.command import Parser, complain
 from cigri.database import embedded
 from cigri.errors import CigriError, ConfigError
 from cigri.installation import database_place
+from cigri.program.cycle import CYCLE
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings
 from cigri.shipped import directory
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 STARTING_PATIENCE = 60.0  # seconds for the first cycle
 LOOK_WHILE_STARTING = 0.05  # seconds between two looks at the table of modules
-LAST_OF_CYCLE = "killer"
 EXAMPLE = "hello.yaml"
 WHAT_NEXT = """\
 Now:  gridsub {hello}
@@ -158,7 +158,7 @@ def _wait_for_cycle(
             raise CigriError(f"the almighty does not start:\n{service.tail(installed.log(settings))}")
         with database.begin() as conn:
             fresh = {standing.name: standing.error for standing in list_module_standings(conn) if standing.at > began}
-        if LAST_OF_CYCLE in fresh:
+        if CYCLE[-1] in fresh:
             return {name: error for name, error in fresh.items() if error}
         time.sleep(LOOK_WHILE_STARTING)
     raise CigriError(f"the almighty has not done a cycle in {STARTING_PATIENCE:.0f} s; see {installed.log(settings)}")

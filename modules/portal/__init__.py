@@ -11,14 +11,15 @@ from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 
 from cigri.database import Database
-from cigri.endpoints import Receiving, every
+from cigri.endpoints import Admitting, Receiving, every
 from cigri.settings.sections import Settings
-from modules.portal import cigri3, health, metrics, openapi, pages, problems, routes
+from modules.portal import cigri3, health, metrics, openapi, pages, problems, routes, strangers
 from modules.portal.errands import Errands
 from modules.portal.guard import Guard
 from modules.portal.identity import Identities
 from modules.portal.listening import Listener
 from modules.portal.receiving import Receiver
+from modules.portal.strangers import PortalDoor
 from modules.portal.uploads import Uploads
 
 
@@ -42,9 +43,12 @@ def make_app(database: Database, settings: Settings, errands: Errands) -> FastAP
     health.add_to(app, database)
     uploads = Uploads()
     receiver = Receiver(database, identities, settings.portal.largest_submission, uploads, errands)
+    door = PortalDoor(identities, settings.portal.names)
     for endpoint in every():
         if isinstance(endpoint, Receiving):
             receiver.add(app, endpoint)
+        elif isinstance(endpoint, Admitting):
+            strangers.add(app, endpoint, database, door)
         else:
             routes.add(app, endpoint, database, identities, errands)
     pages.add_to(app, database, identities, errands, uploads)

@@ -93,15 +93,15 @@ class Identities:
                 raise Stranger(OPENS_NOTHING)
             if not known.is_fresh:
                 note_use(conn, token.id)
-        return self._lent(known.user, known.scope, f"token {token.id}")
+        return self.lent(known.user, known.scope, f"token {token.id}")
 
     def _by_session(self, request: Request) -> Caller:
         known = self.sessions.find(request.headers)
         if known is None:
             raise Stranger("who are you? Send a token, as `gridtoken create` makes it: Authorization: Bearer cgr_...")
-        return self._lent(known.user, known.scope, f"{BY_SESSION}{known.id}")
+        return self.lent(known.user, known.scope, f"{BY_SESSION}{known.id}")
 
-    def _lent(self, user: str, scope: Scope, how: str) -> Caller:
+    def lent(self, user: str, scope: Scope, how: str) -> Caller:
         """By what was given out to somebody whose account may be gone since."""
         try:
             uid = pwd.getpwnam(user).pw_uid

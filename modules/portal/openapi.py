@@ -8,8 +8,9 @@ from pydantic import BaseModel, Field
 from modules.portal.problems import MEDIA_TYPE
 
 DESCRIPTION = """\
-Who you are, the kernel says on the unix socket; elsewhere a token does, as `gridtoken create` makes it, or a reverse
-proxy that the operator trusts. Times are ISO 8601 with their offset, durations seconds, rates tasks per hour."""
+Who you are, the kernel says on the unix socket; elsewhere a token does, as `gridtoken create` or the signature of a
+challenge makes it, or a reverse proxy that the operator trusts. Times are ISO 8601 with their offset, durations
+seconds, rates tasks per hour."""
 BEARER_SCHEME = {
     "type": "http",
     "scheme": "bearer",

@@ -20,6 +20,7 @@ from cigri.flow.expectations import match_tasks
 from cigri.flow.forecasts import NewForecast, list_in_all, put_cluster_forecasts, put_forecasts
 from cigri.flow.totals import add_up_counts
 from cigri.flow.views.alike_campaigns import list_alike
+from cigri.flow.views.paths import Edge, list_edges
 from cigri.flow.views.progress import Progress, is_any_open, list_progress
 from cigri.flow.views.service import list_ages, list_cluster_services, list_under_way
 from cigri.program.isolation import FAULTS, Isolation
@@ -29,8 +30,10 @@ from modules.predictor.algorithms import MOST_JOBS, Flow, PredictFlow, Predictio
 from modules.predictor.campaign_pace import standing
 from modules.predictor.endings import Ending, endings
 from modules.predictor.estimates import deviation, estimate, mean, throughput, together
+from modules.predictor.eta import path
 from modules.predictor.eta.campaign_end import Interval, interval
 from modules.predictor.eta.dates import pressure, told
+from modules.predictor.eta.own_time import own_times
 from modules.predictor.flows import MeasuredService, flow, measure
 from modules.predictor.local_load import LocalLoadOutlook, SharedCluster, outlook
 from modules.predictor.plausible import plausible_progress
@@ -48,7 +51,9 @@ def run_once(tools: Tools) -> Report:
         if not is_any_open(conn):
             return Counter()
         isolation = Isolation(conn, "predictor")
-        alike = {} if isolation.knows_failures else list_alike(conn)
+        edges = list_edges(conn)
+        on_paths = {id for edge in edges for id in edge[:2]} if any(edge.is_timed for edge in edges) else ()
+        alike = {} if isolation.knows_failures else list_alike(conn, on_paths)
         others = [id for remaining in alike.values() for id in remaining]
         progress = list_progress(conn, settings.window, others)
         time = server_time(conn)
@@ -58,7 +63,7 @@ def run_once(tools: Tools) -> Report:
         ending = endings(list_under_way(conn, horizons), horizons)
         ages, before = list_ages(conn, _few(progress)), list_in_all(conn, others)
         published = {id: whole.published for id, whole in before.items()}
-        conditions = EndConditions(tools.settings.policy.order, published, ages)
+        conditions = EndConditions(tools.settings.policy.order, published, ages, edges)
         parts: dict[int, list[Progress]] = defaultdict(list)
         for part in progress:
             count = 1 + len(alike.get(part.campaign_id, ()))
@@ -164,12 +169,13 @@ def _changed(
 class EndConditions(NamedTuple):
     """What else an end depends on: the policy's `order`, ends that were told, and the `ages` of tasks that run.
 
-    Ages are by campaign and cluster, in bins (cigri/estimates/durations.py).
+    Ages are by campaign and cluster, in bins (cigri/estimates/durations.py); `edges`: which campaigns wait for which.
     """
 
     order: str = "fifo"
     published: Mapping[int, datetime | None] = MappingProxyType({})
     ages: Mapping[int, Mapping[int, Sequence[int]]] = MappingProxyType({})
+    edges: Sequence[Edge] = ()
 
 
 NO_CONDITIONS = EndConditions()
@@ -193,9 +199,17 @@ def forecast(
     if means:
         forecasts = [new._replace(mean=means.get((new.campaign_id, new.cluster_id), new.mean)) for new in forecasts]
     free = {part.cluster_id: seen.free for part, seen in zip(progress, flows, strict=True)}
-    ends = _ends(campaigns, _outlooks(progress, flows), spare(progress, free, conditions.order), conditions)
-    published = conditions.published
-    return forecasts + [_in_all(parts, ends.get(id), now, published.get(id)) for id, parts in campaigns.items()]
+    shut = {edge.campaign_id for edge in conditions.edges if not edge.is_same}
+    asking = [part for part in progress if part.campaign_id not in shut] if shut else progress
+    ends = _ends(campaigns, _outlooks(progress, flows), spare(asking, free, conditions.order), conditions)
+    totals = {id: together(parts) for id, parts in campaigns.items()}
+    own = own_times(totals, ends, conditions.edges)
+    if own:
+        ends = {id: end for id, end in ends.items() if id not in own} | path.ends(own, conditions.edges)
+    later, published = path.behind(own, conditions.edges), conditions.published
+    return forecasts + [
+        _in_all(total, ends.get(id), now, published.get(id), later.get(id, 0.0)) for id, total in totals.items()
+    ]
 
 
 def _ends(
@@ -263,9 +277,14 @@ def _outlooks(progress: Sequence[Progress], flows: Sequence[Flow]) -> dict[int, 
     return {campaign_id: outlooks[tuple(ids)] for campaign_id, ids in clusters.items()}
 
 
-def _in_all(parts: Sequence[Progress], left: Interval | None, now: datetime, published: datetime | None) -> NewForecast:
-    """The end is the campaign's, whichever cluster one looks from: its tasks are shared by all."""
-    total = together(parts)
+def _in_all(
+    total: Progress, left: Interval | None, now: datetime, published: datetime | None, behind: float
+) -> NewForecast:
+    """The end is the campaign's, whichever cluster one looks from: its tasks are shared by all.
+
+    `behind`: seconds that campaigns need which wait for it.
+    """
+    own_pressure = pressure(total)
     whole = NewForecast(
         campaign_id=total.campaign_id,
         cluster_id=None,
@@ -277,7 +296,7 @@ def _in_all(parts: Sequence[Progress], left: Interval | None, now: datetime, pub
         eta=None,
         median=quantile(total.durations, 0.5),
         p95=quantile(total.durations, 0.95),
-        pressure=pressure(total),
+        pressure=own_pressure + behind if own_pressure is not None else behind or None,
         published=published,
     )
     if left is None or left.expected >= FARTHEST_END.total_seconds():

@@ -32,6 +32,7 @@ from cigri.program.tools import Report, Tools, summed
 from cigri.rules.jobtypes import hours_of
 from cigri.states import Outcome
 from modules.runner.plan import plan_batch
+from modules.runner.rhythms import with_rhythms
 from modules.runner.stand_in import mapped
 
 logger = logging.getLogger(__name__)
@@ -102,7 +103,7 @@ def _visit(tools: Tools, key: str, outsets: Mapping[int, ClusterOutset], cluster
             paused = {user for user, is_over in list_refused(conn, cluster).items() if not is_over}
             room = max(1, int(outset.pace * cluster.config.max_waiting)) - count_waiting(conn, cluster.id)
             max_array = max(1, int(outset.pace * cluster.config.max_array))
-            launches = list_launches(conn, cluster.id, max(room, 0), max_array)
+            launches = with_rhythms(conn, cluster.id, list_launches(conn, cluster.id, max(room, 0), max_array))
         most = max(1, int(outset.pace * BATCHES_AT_ONCE))
         work: dict[str, UserWork] = defaultdict(lambda: UserWork([], [], outset.excluded, most))
         for batch in unsettled:

@@ -14,6 +14,7 @@ from cigri.flow.launches import Launch
 from cigri.jdl import ClusterSettings, Command, Parameter, names_of, script
 from cigri.jdl.checkpoint import SIGNALS
 from cigri.requirements import read_condition
+from cigri.rules.checkpoint_interval import Rhythm
 from cigri.rules.jobtypes import is_besteffort
 from cigri.script.words import Word
 from cigri.settings.cluster import Features
@@ -56,7 +57,7 @@ def plan_batch(
         walltime=walltime,
         jobs=_calls(launch, settings, side, batch.campaign_from),
         script=script(lines, campaign_id=launch.campaign_id) if lines is not None else None,
-        checkpoint=_signalling(settings) if launch.kind is JobKind.TASKS else None,
+        checkpoint=_signalling(settings, launch.rhythm) if launch.kind is JobKind.TASKS else None,
         features=_features(cluster.config.features, resources, launch.estimate),
         amounts=_amounts(each),
         keep_tmp=settings.keep_tmp and launch.kind is JobKind.TASKS,
@@ -111,11 +112,15 @@ def _inputs(settings: ClusterSettings) -> dict[str, CachedFile]:
     return {needed.to: CachedFile(needed.sha256, needed.packed) for needed in settings.inputs}
 
 
-def _signalling(settings: ClusterSettings) -> Signalling | None:
+def _signalling(settings: ClusterSettings, rhythm: Rhythm | None) -> Signalling | None:
     if settings.checkpoint is None:
         return None
     signal, period = settings.checkpoint.signal, settings.checkpoint.period
-    return Signalling(signal, SIGNALS[signal], settings.checkpoint.before_walltime, period)
+    if period is None and rhythm is not None:
+        period = rhythm.period
+    return Signalling(
+        signal, SIGNALS[signal], settings.checkpoint.before_walltime, None if period == "never" else period
+    )
 
 
 def _calls(launch: Launch, settings: ClusterSettings, side: int, campaign_from: datetime | None) -> list[JobCall]:
@@ -139,6 +144,13 @@ def _calls(launch: Launch, settings: ClusterSettings, side: int, campaign_from: 
                     command.directory(parameter, **numbers),
                     task.continues,
                     command.outputs(parameter, **numbers),
+                    dict(
+                        zip(
+                            command.own_inputs(parameter, **numbers),
+                            map(CachedFile, launch.inputs.get(task.number, ())),
+                            strict=True,
+                        )
+                    ),
                 )
             )
         carried = [(task.id, task.number, task.parameter) for task in job.tasks]

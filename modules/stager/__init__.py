@@ -1,127 +1,80 @@
-"""Sends the inputs of campaigns to clusters, each once to each account; tasks start there when all of them are there.
+"""Moves files: inputs of campaigns to clusters, before tasks start there, and outputs of ended tasks back.
 
 What takes long goes on while the next modules have their turn, and after this process was killed where it was.
 """
 
-import logging
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
-from cigri.errors import AnswerUnreadable, TransportError
+from sqlalchemy import Connection
+
 from cigri.flow.clusters import ClusterRow, list_clusters
-from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.home import grid_key
-from cigri.flow.inputs import CachedPlace, LackedInput, list_lacked, put_cached, put_complete
-from cigri.inputs.store import InputLost, InputStore, store_of
-from cigri.orders import AskCache, FinishFile, SendPiece
+from cigri.flow.inputs import LackedInput, list_lacked, put_complete
+from cigri.flow.parcels import CollectingShare, list_collecting, list_removable, put_outputs_wait
+from cigri.flow.task_places import list_lacked_by_tasks, put_furnished
 from cigri.program.isolation import isolated_visit
 from cigri.program.tools import Report, Tools, summed
-from cigri.states import EventLevel
 from cigri.text.units import MEGABYTE
-from cigri.wrapper.cache import CachedFile
+from modules.stager.collecting import collect_outputs
+from modules.stager.placing import place_tasks
+from modules.stager.removing import remove_collected
+from modules.stager.sending import send_lacked
 
-logger = logging.getLogger(__name__)
-
-NOT_SENT = "INPUTS_NOT_SENT"
 SHORT_VISIT = 0.2  # seconds that the other modules wait for what is small
-PIECE = 4 * MEGABYTE
-TURN = 256 * MEGABYTE  # bytes after which it is looked again what is to go first
-ASKED_AT_ONCE = 500  # files
+
+
+class Transfers(NamedTuple):
+    """What is to be done on clusters, by their ids."""
+
+    lacked: dict[int, list[LackedInput]]
+    collecting: dict[int, list[CollectingShare]]
+    removable: Sequence[int]
+
+    @property
+    def clusters(self) -> set[int]:
+        return {*self.lacked, *self.collecting, *self.removable}
 
 
 def run_once(tools: Tools) -> Report:
-    """Visit each cluster on which something is lacked."""
+    """Visit each cluster on which inputs are lacked, or that has outputs which are to come."""
     with tools.database.begin() as conn:
-        complete = put_complete(conn)
-        lacked = list_lacked(conn)
-        clusters = list_clusters(conn, "stager") if lacked else []
+        placed = place_tasks(conn, tools.settings)
+    with tools.database.begin() as conn:
+        complete, furnished = put_complete(conn), put_furnished(conn)
+        put_outputs_wait(conn, tools.settings.outputs.most * MEGABYTE)
+        transfers = _list_transfers(conn)
+        clusters = list_clusters(conn, "stager") if transfers.clusters else []
         key = grid_key(conn)
-    by_cluster: dict[int, list[LackedInput]] = defaultdict(list)
-    for needed in lacked:
-        by_cluster[needed.cluster_id].append(needed)
-    clusters = [cluster for cluster in clusters if cluster.is_enabled and cluster.id in by_cluster]
-    visit = isolated_visit(tools, "stager", partial(_visit, tools, key, by_cluster))
+    clusters = [cluster for cluster in clusters if cluster.is_enabled and cluster.id in transfers.clusters]
+    visit = isolated_visit(tools, "stager", partial(_visit, tools, key, transfers))
     report = summed(tools.gateway.visit(clusters, visit, SHORT_VISIT)) if clusters else Counter[str]()
     report.pop("late clusters", None)  # they go on
     if report["files sent"]:
         with tools.database.begin() as conn:
-            complete += put_complete(conn)
+            complete, furnished = complete + put_complete(conn), furnished + put_furnished(conn)
     report["campaigns with all their inputs on a cluster"] = complete
-    return +report
+    report["tasks with their inputs on a cluster"] = furnished
+    return +(report + placed)
 
 
-def _visit(tools: Tools, key: str, lacked: Mapping[int, Sequence[LackedInput]], cluster: ClusterRow) -> Report:
-    """Each account in turn, the one with the smallest file first."""
-    report: Report = Counter()
+def _list_transfers(conn: Connection) -> Transfers:
+    transfers = Transfers(defaultdict(list), defaultdict(list), list_removable(conn))
+    for needed in (*list_lacked(conn), *list_lacked_by_tasks(conn)):
+        transfers.lacked[needed.cluster_id].append(needed)
+    for share in list_collecting(conn):
+        transfers.collecting[share.cluster_id].append(share)
+    return transfers
+
+
+def _visit(tools: Tools, key: str, transfers: Transfers, cluster: ClusterRow) -> Report:
+    """Each way in turn, for as many bytes as it may have."""
     with tools.database.lock(f"cigri.stager.{cluster.id}") as taken:
         if not taken:
             return Counter({"locked clusters": 1})
-        by_account: dict[str, list[LackedInput]] = defaultdict(list)
-        for needed in lacked[cluster.id]:
-            by_account[needed.local_user].append(needed)
-        store = store_of(tools.settings)
-        for account, wanted in by_account.items():
-            subject = f"inputs of {account} on {cluster.name}"
-            try:
-                report.update(_send(tools, key, store, cluster, account, wanted[:ASKED_AT_ONCE]))
-            except (TransportError, AnswerUnreadable, InputLost) as error:
-                logger.warning("Cluster %s: inputs of %s were not sent: %s", cluster.name, account, error)
-                ids = (wanted[0].campaign_id, cluster.id)
-                with tools.database.begin() as conn:
-                    put_events(conn, [NewEvent(NOT_SENT, EventLevel.WARNING, subject, str(error), *ids)])
-            else:
-                with tools.database.begin() as conn:
-                    close_events(conn, [NOT_SENT], [subject], "cigri")
-    return report
-
-
-def _send(
-    tools: Tools, key: str, store: InputStore, cluster: ClusterRow, account: str, wanted: Sequence[LackedInput]
-) -> Report:
-    report: Report = Counter()
-    files = {needed: CachedFile(needed.sha256, needed.is_packed) for needed in wanted}
-    there = tools.gateway.ask(cluster, account, AskCache(key, list(files.values())))
-    sizes = dict(zip(wanted, there, strict=True))
-    left = TURN
-    for needed in wanted:
-        if left <= 0:
-            break
-        held = sizes[needed]
-        if held is not None:
-            sent = _send_file(tools, key, store, cluster, needed, held, left)
-            left -= sent - held
-            report["bytes sent"] += max(0, sent - held)
-            if sent < needed.size:
-                break
-            if not tools.gateway.ask(cluster, account, FinishFile(key, files[needed])):
-                _put(tools, needed, 0)
-                raise AnswerUnreadable(f"what came of {needed.sha256} was something else; it is sent again")
-        _put(tools, needed, needed.size, is_there=True)
-        report["files sent"] += 1
-    return report
-
-
-def _send_file(
-    tools: Tools, key: str, store: InputStore, cluster: ClusterRow, needed: LackedInput, held: int, most: int
-) -> int:
-    """From where it is, at most so many bytes, or one piece more; give how many of its bytes are there then."""
-    file, end = CachedFile(needed.sha256, needed.is_packed), held + most
-    with store.open(needed.sha256, needed.size) as content:
-        if not needed.size:
-            tools.gateway.ask(cluster, needed.local_user, SendPiece(key, file, 0, b""))
-        while held < min(needed.size, end):
-            content.seek(held)
-            piece = content.read(PIECE)
-            now = tools.gateway.ask(cluster, needed.local_user, SendPiece(key, file, held, piece))
-            if now <= held:
-                raise AnswerUnreadable(f"of {needed.sha256} there are {now} bytes, after {held} and more were sent")
-            held = now
-    _put(tools, needed, held)
-    return held
-
-
-def _put(tools: Tools, needed: LackedInput, size: int, *, is_there: bool = False) -> None:
-    place = CachedPlace(needed.cluster_id, needed.local_user, needed.sha256, needed.is_packed)
-    with tools.database.begin() as conn:
-        put_cached(conn, place, size, is_there=is_there)
+        report = send_lacked(tools, key, cluster, transfers.lacked.get(cluster.id, ()))
+        report.update(collect_outputs(tools, key, transfers.collecting.get(cluster.id, ()), cluster))
+        report.update(remove_collected(tools, key, cluster))
+        return report

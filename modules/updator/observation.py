@@ -8,6 +8,7 @@ from typing import NamedTuple
 from cigri.drivers import RemoteJob, RemoteState
 from cigri.flow.ends import EndedAttempt, EndedJob
 from cigri.flow.live_jobs import SeenJob, WatchedJob
+from cigri.flow.profiles import UsedByTask
 from cigri.flow.views.live_attempts import LiveAttempt
 from cigri.rules.verdicts import TaskPast, is_proof, judge, outcome_of_kill, outcome_of_record, outcome_of_state
 from cigri.settings.cluster import ClusterConfig
@@ -239,7 +240,15 @@ def _by_record(job: WatchedJob, attempt: LiveAttempt, record: TaskRecord, limits
     continues = attempt.saving.continues(record.seconds)
     outcome = outcome_of_record(record.exit_code, record.cause, job.kill, continues=continues)
     ended = _ended(job, attempt, outcome, record.exit_code, record.started, record.seconds, limits)
-    return ended._replace(files=record.files, bytes=record.bytes)
+    return ended._replace(files=record.files, bytes=record.bytes, used=_used(record))
+
+
+def _used(record: TaskRecord) -> UsedByTask | None:
+    """None where one of the amounts is not known: what is told of a task is told of it whole."""
+    use, seconds = record.use, record.seconds
+    if use is None or seconds is None or use.cpu_ms is None or use.read is None or use.written is None:
+        return None
+    return UsedByTask(seconds, use.cpu_ms / 1000, use.read, use.written)
 
 
 def _ended(

@@ -49,8 +49,8 @@ Commands ask the same; their `--json` is the body of the answer: [json.md](json.
 page by type. `/openapi.json` says the same to programs. What goes wrong comes as `application/problem+json`, whose
 `detail` is the sentence that a command shows.
 
-Who you are, the kernel says (`whoami` shows it), or a [token](commands.md#gridtoken), or a
-[proxy](../how-to/reach-a-grid-from-elsewhere.md) that the operator trusts, or the session of a
+Who you are, the kernel says (`whoami` shows it), or a [token](commands.md#gridtoken), which the signature of an SSH key
+may have given, or a [proxy](../how-to/reach-a-grid-from-elsewhere.md) that the operator trusts, or the session of a
 [browser](../how-to/look-in-a-browser.md). Nothing else that is sent changes it.
 
 202 means that a cluster is being asked: ask the same again for the answer. A change in a session needs the `Origin` of
@@ -72,7 +72,7 @@ curl --unix-socket /run/cigri/portal.sock http://localhost/api/v1/whoami    # wh
 
 Columns say who asks about what is somebody's:
 
-- **owner**: of the campaign, job or token.
+- **owner**: of the campaign, job, token or SSH key.
 - **mate**: a member of the group of the owner's account, by the setting `portal.group_may`: `nothing` (the default),
   `see`, `change`. Tasks that they add run under the owner's account. Nobody is a mate of root.
 - **other**: anybody else who is known.
@@ -89,7 +89,8 @@ that is needed. With less than `operate` an operator is an **other**; root looks
 Every change is in the audit trail together with what it changed: `gridevents --audit`.
 
 Pages in a browser and [CiGri 3's paths](cigri3.md) ask the same, by the same rules. `/metrics` tells whoever is known
-what `/figures` does. Strangers, too, are answered at {}.
+what `/figures` does. Strangers, too, are answered at {},
+and where the table says so: there they may show by the signature of an [SSH key](commands.md#gridtoken) who they are.
 
 """
 

@@ -25,6 +25,7 @@ COPIES = {
     "jobs.outcome",
     "end_counts.outcome",
     "accounting.outcome",
+    "archived_accounting.outcome",
 }
 """Of a state at some time, or, of a job, of how it ended."""
 
@@ -66,6 +67,7 @@ def test_another_way_to_write_a_state_is_noticed(written: str) -> None:
         "insert(Job).values(width=1, state=begun(Job.c.state, JobState.TO_LAUNCH))",
         "update(Halt).values(state='running')",
         "cursor.copy('COPY tasks (id, number) FROM STDIN')",
+        "begun(Task.c.state, TaskState.BLOCKED), cursor.copy('COPY tasks (id, state) FROM STDIN')",
     ],
 )
 def test_the_right_ways_are_not_refused(written: str) -> None:
@@ -92,7 +94,10 @@ def test_a_move_names_its_sources() -> None:
     assert _condition(moving(Attempt.c.outcome, Outcome.LOST)) == "attempts.outcome IS NULL"
     assert _condition(moving(Task.c.state, TaskState.WAITING, out_of=[TaskState.DONE])) == "tasks.state = 'done'"
     told = literal("done", Task.c.state.type)
-    assert _condition(moving_as_told(Task.c.state, told, list(TaskState))) == "tasks.state = 'assigned'"
+    any_but_blocked = [state for state in TaskState if state is not TaskState.BLOCKED]
+    assert _condition(moving_as_told(Task.c.state, told, any_but_blocked)) == "tasks.state = 'assigned'"
+    with pytest.raises(ValueError, match=r"no state from which it moves to blocked"):
+        moving_as_told(Task.c.state, told, list(TaskState))
     ended = moving_as_told(Attempt.c.outcome, literal("lost", Attempt.c.outcome.type), ATTEMPT_LIFE.targets(None))
     assert _condition(ended) == "attempts.outcome IS NULL"
     seen = moving_as_told(Job.c.state, told, [JobState.SUBMITTED, JobState.RUNNING])

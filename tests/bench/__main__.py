@@ -21,6 +21,7 @@ NAMES = (
     "simulate",
     "local",
     "waves",
+    "staging",
     "slurm",
 )
 SMALL: Mapping[str, Mapping[str, int]] = {
@@ -36,6 +37,7 @@ SMALL: Mapping[str, Mapping[str, int]] = {
     "simulate": {"size": 20},
     "local": {"size": 100},
     "waves": {"size": 2, "seconds": 1},
+    "staging": {"size": 50, "large": 5, "far": 50, "rounds": 1},
     "slurm": {"size": 20, "rounds": 1},
 }
 """A hundredth of each, or less."""

@@ -2,17 +2,18 @@
 
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from cigri.flow.clusters import put_cluster
+from cigri.flow.dependencies import NewDependency
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.gateway import Gateway
 from cigri.jdl import ClusterSettings
 from cigri.program.tools import Tools, collect_seldom
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
-from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, stager, updator
+from modules import campaign_schedulers, killer, matcher, metascheduler, notifier, predictor, runner, stager, updator
 from tests.bench.ground import Ground, ground
 from tests.bench.table import Row, row
 
@@ -20,7 +21,8 @@ SIZE = 1_000_000
 EACH = 1000  # tasks of a campaign
 CLUSTERS = 10
 RUNS = 5
-CYCLE = (updator, predictor, matcher, stager, metascheduler, campaign_schedulers, runner, killer)
+SLOWER = 1.05  # what campaigns that wait for others may cost a cycle
+CYCLE = (updator, predictor, matcher, stager, metascheduler, campaign_schedulers, runner, killer, notifier)
 
 
 def measure(size: int = SIZE, runs: int = RUNS) -> Iterator[Row]:
@@ -38,6 +40,24 @@ def measure(size: int = SIZE, runs: int = RUNS) -> Iterator[Row]:
         taken = statistics.median(sum(parts.values()) for parts in cycles)
         parts = ", ".join(f"{name} {statistics.median(one[name] for one in cycles):.2f}" for name in cycles[0])
         yield row(f"cycle: {about}, the clusters being full ({parts})", f"{taken:.2f} s")
+    yield _beside_waiting(size, runs)
+
+
+def _beside_waiting(size: int, runs: int) -> Row:
+    """As many campaigns, half of which wait for the others, in turn with campaigns of which none waits."""
+    campaigns = max(size // EACH, 2)
+    with ground() as plain, ground() as gated, tools(plain) as without, tools(gated) as waiting:
+        for grid, is_gated in ((plain, False), (gated, True)):
+            names, ids = declare_clusters(grid, CLUSTERS), list[int]()
+            for number in range(campaigns):
+                after = [NewDependency(ids[number // 2])] if is_gated and number >= campaigns // 2 else []
+                ids.append(put(grid, "cycle", names, "sleep 1000", min(size, EACH), after=after))
+            grid.one("SELECT count(*) FROM tasks")
+        pairs = [(sum(cycle(without).values()), sum(cycle(waiting).values())) for _ in range(runs + 1)][1:]
+    alone, beside = (statistics.median(taken) for taken in zip(*pairs, strict=True))
+    about = f"{campaigns:,} campaigns, {campaigns // 2:,} of which wait for others, each on {CLUSTERS} clusters"
+    limit = f"at most {SLOWER:g} of {alone:.2f} s, where none waits"
+    return row(f"cycle: {about}", f"{beside:.2f} s", limit, f"{beside / alone:.2f}")
 
 
 @contextmanager
@@ -60,12 +80,20 @@ def declare_clusters(grid: Ground, number: int) -> list[str]:
     return names
 
 
-def put(grid: Ground, name: str, clusters: list[str], command: str, tasks: int, user: str = "root") -> int:
+def put(
+    grid: Ground,
+    name: str,
+    clusters: list[str],
+    command: str,
+    tasks: int,
+    user: str = "root",
+    after: Sequence[NewDependency] = (),
+) -> int:
     settings = ClusterSettings.model_validate({"exec_file": command})
     part = NewCampaignCluster(settings.model_dump(mode="json"), 1, None, False, False)
     new = NewCampaign(name, user, CampaignType.DEFAULT, "", "", {}, dict.fromkeys(clusters, part))
     with grid.database.begin() as conn:
-        return put_campaign(conn, new, ([str(number)] for number in range(tasks)))
+        return put_campaign(conn, new, ([str(number)] for number in range(tasks)), after=after)
 
 
 def cycle(given: Tools) -> dict[str, float]:

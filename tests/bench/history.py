@@ -24,6 +24,7 @@ MEASURED: Mapping[str, tuple[str, ...]] = {
     "matching": ("cigri/flow", "cigri/requirements", "cigri/resources", "modules/matcher.py"),
     "idle": ALL,
     "service": ALL,
+    "staging": ALL,
     "commands": ("cigri/drivers", "cigri/gateway.py", "modules/killer", "modules/runner", "modules/updator"),
     "simulate": ("cigri/cli", "cigri/flow", "modules"),
     "local": ALL,

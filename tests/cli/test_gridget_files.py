@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import text
 
 from cigri.cli import gridget
-from cigri.cli.brought import LIST, Brought, OutputFile
 from cigri.database import Database
+from cigri.outputs.brought import LIST, Brought, OutputFile
 from tests.cli.at_work import run_campaign
 from tests.cli.running import Run
 from tests.factories import NOON

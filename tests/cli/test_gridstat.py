@@ -2,9 +2,10 @@
 
 import json
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import text, update
 
 from cigri.cli import gridstat
 from cigri.database import Database, server_time
@@ -19,9 +20,10 @@ from cigri.flow.stops import kill_job
 from cigri.flow.tasks import WaitingTask, take_waiting
 from cigri.flow.trials import Trial, put_trials
 from cigri.flow.visits import put_failure
-from cigri.rules.reasons import SENTENCES, cut_sentence
+from cigri.rules.reasons import QUOTAS, SENTENCES, cut_sentence
 from cigri.settings.sections import BudgetSettings
 from cigri.states import CampaignState, CutReason, Outcome
+from cigri.tables.jobs import Batch
 from tests.callers import ALICE, BOB, ROOT
 from tests.cli.running import Run
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, launch_jobs, run_jobs, set_time, submitted_jobs
@@ -72,6 +74,19 @@ def test_no_campaign_is_no_failure_but_says_what_to_do(run: Run) -> None:
     assert (printed.status, printed.out) == (0, "")
     assert "gridsub" in printed.err
     assert run("--json").json == []
+
+
+def test_a_job_tells_how_often_the_grid_asks_it_to_save_as_its_page_says(
+    run: Run, campaign: int, database: Database
+) -> None:
+    assert "Checkpoints:" not in run("-j", 1).out
+    chosen = {"checkpoint_period": 1900, "checkpoint_life": 14_400.0, "checkpoint_cost": 120.0}
+    with database.begin() as conn:
+        conn.execute(update(Batch).values(chosen))
+    line = next(line for line in run("-j", 1).out.splitlines() if line.startswith("Checkpoints:"))
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "continue-from-checkpoints.md"
+    assert " ".join(line.split()) in page.read_text()
+    assert run("-j", 1, "--json").json.items() >= chosen.items()
 
 
 @pytest.mark.noon
@@ -445,7 +460,10 @@ def test_why_is_about_one_campaign(run: Run) -> None:
 
 @pytest.mark.parametrize("reason", CutReason)
 def test_every_reason_has_a_sentence(reason: CutReason) -> None:
-    assert "{" not in SENTENCES[reason].format(name="alice", used=1, most=2)
+    name = "*,*,all,alice" if reason in QUOTAS else "alice"
+    said = cut_sentence(CutView("dahu", reason, name, 1, 2, NOON))
+    assert "{" not in said
+    assert ("alice" in said) == ("{name}" in SENTENCES[reason] or reason in QUOTAS)
 
 
 @pytest.mark.parametrize(

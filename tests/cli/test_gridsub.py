@@ -364,6 +364,13 @@ def test_check_shows_when_a_task_is_asked_to_save(grid: Database, capsys: Captur
     said = capsys.readouterr().out
     assert "checkpoint   SIGUSR1 0:02:00 before the walltime, every 0:30:00\n" in said
     assert "idempotent   yes\n" in said
+    assert main(["--check", "-j", described(checkpoint={})]) == 0
+    said = capsys.readouterr().out
+    assert (
+        "checkpoint   SIGUSR2 0:02:00 before the walltime, before that as often as the cluster's kills make it" in said
+    )
+    assert main(["--check", "-j", described(checkpoint={"period": "never"})]) == 0
+    assert "checkpoint   SIGUSR2 0:02:00 before the walltime\n" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("grid")
@@ -373,6 +380,18 @@ def test_check_shows_what_tasks_are_to_bring(capsys: Capture) -> None:
     assert "outputs      a.h5, log/*.txt\n" in said
     assert "collect      however the task has ended\n" in said
     assert "cd a fresh one of its own && " in said
+
+
+@pytest.mark.usefixtures("grid")
+def test_check_shows_where_outputs_come_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.chdir(tmp_path)
+    collect = {"to": "./results/{number}", "max": "1 GB", "keep": "7d"}
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "c.json").write_text(described(outputs=["a.h5"], collect=collect))
+    assert main(["--check", "in/c.json"]) == 0
+    said = capsys.readouterr().out
+    assert f"collect to   {tmp_path}/in/results/{{number}}, at most 1024 MB of a task\n" in said
+    assert "collected    stays on the cluster 7 d more\n" in said
 
 
 def test_check_needs_no_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capture) -> None:

@@ -32,6 +32,8 @@ print([name for name in {slow!r} if name in sys.modules], file=sys.stderr)
         ["gridevents", "-a"],
         ["griddel", "--pause", "1"],
         ["gridtoken", "list"],
+        ["gridnotify"],
+        ["gridusage"],
     ],
     ids=" ".join,
 )

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from cigri.cli import gridclusters, griddel, gridevents, gridstat, gridsub, gridtoken
+from cigri.cli import gridclusters, griddel, gridevents, gridnotify, gridstat, gridsub, gridtoken, gridusage
 from cigri.database import Database
 from cigri.flow.audit import put_audit
 from cigri.flow.clusters import find_cluster, map_user
 from cigri.flow.cuts import Cut, put_cuts
+from cigri.flow.dependencies import NewDependency
 from cigri.flow.discovered_nodes import put_nodes
 from cigri.flow.excluded_nodes import put_exclusion
 from cigri.flow.forecasts import NewForecast, put_forecasts
@@ -37,13 +38,16 @@ MAINS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "griddel": griddel.main,
     "gridsub": gridsub.main,
     "gridtoken": gridtoken.main,
+    "gridnotify": gridnotify.main,
+    "gridusage": gridusage.main,
     "cigri": operator.main,
 }
+OWN_KEY = Path(__file__).with_name("own_key.pub")
 PLAIN = json.dumps({"name": "n", "exec_file": "run", "nb_jobs": 2, "clusters": {"dahu": {}}})
 ASKED = {
     "gridstat --json": ["gridstat --json -a"],
     "gridstat ID... --json": ["gridstat --json 1 2 3", "gridstat --json 1"],
-    "gridstat -f ID --json": ["gridstat --json -f 1", "gridstat --json -f 3"],
+    "gridstat -f ID --json": ["gridstat --json -f 1", "gridstat --json -f 2", "gridstat --json -f 3"],
     "gridstat -j JOB --json": ["gridstat --json -j 1", "gridstat --json -j 4"],
     "gridstat -T TASK --json": ["gridstat --json -T 1:0"],
     "gridstat --why ID --json": ["gridstat --json --why 1"],
@@ -65,6 +69,15 @@ ASKED = {
     ],
     "gridtoken create --json": ["gridtoken create --json --root"],
     "gridtoken list --json": ["gridtoken list --json", "gridtoken revoke 1 --json"],
+    "gridtoken keys list --json": [
+        f"gridtoken keys add {OWN_KEY} --json",
+        "gridtoken keys list --json",
+        "gridtoken keys remove 1 --json",
+    ],
+    "gridnotify ADDRESS --json": ["gridnotify --json -w https://example.org/x"],
+    "gridnotify --secret ID --json": ["gridnotify --json --secret 1"],
+    "gridnotify --json": ["gridnotify --json", "gridnotify --json -u 1"],
+    "gridusage --json": ["gridusage --json"],
     "cigri status --json": ["cigri status --json"],
     "cigri doctor --json": ["cigri doctor --json"],
     "cigri cluster list --json": ["cigri cluster list --json", "cigri cluster show dahu --json"],
@@ -152,7 +165,7 @@ def tell(grid: Database, as_user: AsUser, tmp_path: Path, capsys: pytest.Capture
         end_jobs(conn, dahu, jobs[2:3], Outcome.FAILURE, exit_code=3)
         put_forecasts(conn, [NewForecast(campaign, None, 1.0, 360.0, 10.0, 0.5, 3, None)], 60.0)
         put_cuts(conn, [Cut(campaign, dahu, CutReason.LIMIT, "matlab", 9, 9)])
-        a_campaign(conn, 2, name="second")
+        a_campaign(conn, 2, name="second", after=[NewDependency(campaign)])
         put_pass(conn, Pass("updator", "here", 1, 0.1, {"visits": 1}, ""))
         put_description(conn, read_document(""), "", "root")
         put_audit(conn, ALICE, "kill_job", {"job_id": 1})

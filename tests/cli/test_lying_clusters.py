@@ -9,13 +9,13 @@ import pytest
 
 from cigri.answers.outputs import BroughtFile, BroughtFiles, WrittenTask
 from cigri.cli.bringing_files import FileBringer
-from cigri.cli.brought import Brought
 from cigri.cli.delivery import Delivery
 from cigri.endpoints.calling import Grid
+from cigri.outputs.brought import Brought
 from cigri.states import TaskState
 from tests.factories import NOON
 
-TASK = WrittenTask(0, 1, TaskState.DONE, "dahu", 2, 6)
+TASK = WrittenTask(0, 1, TaskState.DONE, "dahu", 2, 6, False, None)
 """Two files of 6 bytes in all."""
 MANY = 100
 

@@ -9,7 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from cigri.cli import gridclusters, griddel, gridevents, gridget, gridhold, gridstat, gridsub, gridtoken, gridweb
+from cigri.cli import (
+    gridclusters,
+    griddel,
+    gridevents,
+    gridget,
+    gridhold,
+    gridnotify,
+    gridstat,
+    gridsub,
+    gridtoken,
+    gridusage,
+    gridweb,
+)
 from modules import operator
 
 ROOT = Path(__file__).parents[2]
@@ -23,12 +35,17 @@ PROGRAMS = {
     "gridresume": gridhold.resume,
     "gridevents": gridevents.main,
     "gridget": gridget.main,
+    "gridnotify": gridnotify.main,
     "gridtoken": gridtoken.main,
+    "gridusage": gridusage.main,
     "gridweb": gridweb.main,
     "cigri": operator.main,
 }
 OF_SEVERAL = ("cigri", "gridtoken")
-TOKEN_ACTIONS = ("gridtoken create", "gridtoken list", "gridtoken revoke")
+TOKEN_ACTIONS = (
+    *("gridtoken create", "gridtoken list", "gridtoken revoke"),
+    *("gridtoken keys add", "gridtoken keys list", "gridtoken keys remove"),
+)
 EVERYWHERE = {"-h", "--help", "--version"}
 OPTION = re.compile(r"(?<![\w-])--?[a-zA-Z][a-z-]*(?!\w)")
 CALL = re.compile(rf"(?<!-[lu] )(?<![\w/.-])({'|'.join(PROGRAMS)})((?: +[^ `\n|;&)]+)+)")

@@ -133,6 +133,48 @@ def test_several_are_played_together(local: Grid, as_user: AsUser, capsys: Captu
     assert "JSON of the command line: left out: clusters.gone" in said.err
 
 
+def ends(capsys: Capture, *stages: dict[str, Any]) -> dict[str, float]:
+    """When each stage is expected to end, seconds from now; its tasks of 10 s have one of four cores."""
+    common = {"exec_file": "sleep 10", "walltime": 60, "duration": 10, "clusters": {"here": {}}, "max_jobs": 1}
+    assert main(["--simulate", "--output", "json", "-j", json.dumps({**common, "stages": stages})]) == 0
+    return {each["name"]: each["expected"] for each in json.loads(capsys.readouterr().out)["campaigns"]}
+
+
+@pytest.mark.usefixtures("grid")
+def test_stages_are_played_one_after_the_other(local: Grid, as_user: AsUser, capsys: Capture) -> None:
+    as_user(local.site.user)
+    local.cycle()  # the cluster is visited
+    told = ends(capsys, {"name": "make", "nb_jobs": 4}, {"name": "solve", "nb_jobs": 4})
+    assert told["make"] > 30
+    assert told["solve"] > told["make"] + 30, "there is a core for each, which the second one waits with"
+
+
+@pytest.mark.usefixtures("grid")
+def test_tasks_of_the_same_number_are_played_as_pairs(local: Grid, as_user: AsUser, capsys: Capture) -> None:
+    as_user(local.site.user)
+    local.cycle()  # the cluster is visited
+    pairs = {"nb_jobs": 12, "after": "make:same"}
+    told = ends(
+        capsys, {"name": "make", "nb_jobs": 12}, {"name": "solve", **pairs}, {"name": "look", **pairs, "duration": 1}
+    )
+    assert told["solve"] < 1.5 * told["make"], "they do not wait for all"
+    assert told["look"] > told["make"], "nor do they begin before"
+
+
+@pytest.mark.usefixtures("grid")
+def test_what_is_waited_for_may_be_on_the_grid(local: Grid, as_user: AsUser, capsys: Capture) -> None:
+    as_user(local.site.user)
+    local.cycle()  # the cluster is visited
+    local.submit(["1"] * 4, "sleep 10", walltime=60, duration=10, max_jobs=1)
+    solve = {"name": "solve", "after": {"campaign": 1, "when": "failure"}, "nb_jobs": 4}
+    here = {"walltime": 60, "duration": 10, "clusters": {"here": {}}, "max_jobs": 1}
+    assert main(["--simulate", "--output", "json", "-j", described(**here, **solve)]) == 0
+    said = capsys.readouterr()
+    assert "no task fails in a simulation: it is played as if" in said.err
+    (told,) = json.loads(said.out)["campaigns"]
+    assert told["expected"] > 40 + 30, "there is a core for each, which the second one waits with"
+
+
 @pytest.mark.parametrize("lines", [[1], [2, 0], [3], [1, 1, 1], [-1, 3]])
 def test_lines_that_are_not_those_that_were_sent_are_refused(portal: Served, lines: list[int]) -> None:
     remote = Remote(portal.place)

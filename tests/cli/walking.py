@@ -11,7 +11,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest import mock
 
-from cigri.cli import gridclusters, griddel, gridevents, gridget, gridhold, gridstat, gridsub, watching
+from cigri.cli import gridclusters, griddel, gridevents, gridget, gridhold, gridnotify, gridstat, gridsub, watching
 from modules import operator
 from tests.cli.running import Terminal
 from tests.operator.conftest import CIGRI
@@ -28,6 +28,7 @@ MAINS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "gridevents": gridevents.main,
     "gridget": gridget.main,
     "gridclusters": gridclusters.main,
+    "gridnotify": gridnotify.main,
     "cigri": operator.main,
 }
 LOOKING = re.compile(r"grid(stat|clusters|events)\b(?!.* (-w|--watch|-f|--fix)\b)")
@@ -37,6 +38,8 @@ OF_ITSELF = {"cigri up", "cigri down"}
 SHELL = re.compile(r"[|<>$;&]")
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+OVERWRITTEN = re.compile(r"[^\n]*\r\x1b\[K")
+"""What stood on a line that was drawn anew: on a slow machine progress is told meanwhile."""
 ESCAPE = re.compile(r"\x1b\[[0-9?]*[A-Za-z]")
 VOLATILE = (
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "DATE"),
@@ -100,7 +103,7 @@ class Walk:
         screen = Terminal()
         with redirect_stdout(screen), redirect_stderr(screen), mock.patch.object(sys, "argv", [name]):
             MAINS[name](argv)
-        return ESCAPE.sub("", screen.getvalue().rpartition(watching.CLEAR)[2])
+        return ESCAPE.sub("", OVERWRITTEN.sub("", screen.getvalue().rpartition(watching.CLEAR)[2]))
 
 
 def blocks(text: str) -> list[str]:

@@ -15,14 +15,19 @@ from types import FrameType
 from typing import Any
 
 from cigri.database import Database
+from cigri.flow import dependencies
 from cigri.flow.clusters import ClusterRow
 from cigri.gateway import Gateway
+from cigri.outputs import landing
 from cigri.program.tools import Tools
 from cigri.script.answers import Answer
-from cigri.settings.sections import InputSettings, Settings
-from modules import stager
+from cigri.settings.sections import InputSettings, NotifySettings, Settings
+from modules import metascheduler, notifier, stager
+from modules.notifier import sending as telling
+from modules.stager import collecting, parcel_source, sending
 
 PIECE_OF_TEST = 1000  # bytes
+PARCELS_OF_TEST = 2  # at once
 DURING = 0.03  # seconds after the sending
 
 
@@ -57,24 +62,61 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def at_line(argv: list[str]) -> int:
-    """URL LINE STORE: a pass of the stager that dies before it does what stands in that line."""
-    url, line, place = argv
-    file = stager.__file__
+def die_at(file: str | None, line: int) -> None:
+    """In whatever thread."""
 
     def trace(frame: FrameType, _event: str, _argument: object) -> Any:
         if frame.f_code.co_filename != file:
             return None
-        if frame.f_lineno == int(line):
+        if frame.f_lineno == line:
             die()
         return trace
 
-    stager.PIECE = PIECE_OF_TEST
     threading.settrace(trace)
     sys.settrace(trace)
-    settings = Settings(inputs=InputSettings(directory=Path(place)))
-    database = Database(url)
-    gateway = Gateway()
+
+
+def at_line(argv: list[str]) -> int:
+    """URL MODULE LINE STORE: a pass of the stager that dies before it does what stands in that line of that module."""
+    url, module, line, place = argv
+    sending.PIECE, sending.LARGEST_PIECE, sending.SMALL = PIECE_OF_TEST, PIECE_OF_TEST, 0
+    die_at(importlib.import_module(module).__file__, int(line))
+    return _pass_of_stager(url, Settings(inputs=InputSettings(directory=Path(place))))
+
+
+def collecting_at_line(argv: list[str]) -> int:
+    """URL LINE FILE: as `at_line`, of a file that takes part in collecting; few outputs come at once."""
+    url, line, file = argv
+    collecting.PARCELS_AT_ONCE = PARCELS_OF_TEST
+    collecting.TURN_OF_CAMPAIGN = PIECE_OF_TEST
+    landing.WRITTEN_AGAIN = PIECE_OF_TEST
+    parcel_source.LEAST_ASKED = parcel_source.MOST_ASKED = 2 * PIECE_OF_TEST
+    die_at(file, int(line))
+    return _pass_of_stager(url, Settings())
+
+
+def _pass_of_stager(url: str, settings: Settings) -> int:
+    database, gateway = Database(url), Gateway()
     stager.run_once(Tools(database, settings, gateway))
+    gateway.close()
+    return 0
+
+
+def at_line_of_notifier(argv: list[str]) -> int:
+    """URL FILE LINE PORT: a pass of the notifier that dies before it does what stands there."""
+    url, file, line, port = argv
+    notifier.SHORT_SENDING = sending_time = 20.0
+    die_at({"notifier": notifier, "sending": telling}[file].__file__, int(line))
+    settings = Settings(notify=NotifySettings(smtp=f"127.0.0.1:{port}", digest=0, timeout=sending_time))
+    notifier.run_once(Tools(Database(url), settings, Gateway()))
+    return 0
+
+
+def at_release(argv: list[str]) -> int:
+    """URL LINE: a pass of the metascheduler that dies before it does what stands in that line of dependencies.py."""
+    url, line = argv
+    die_at(dependencies.__file__, int(line))
+    gateway = Gateway()
+    metascheduler.run_once(Tools(Database(url), Settings(), gateway))
     gateway.close()
     return 0

@@ -109,3 +109,25 @@ def test_files_that_tasks_bring_are_there_when_they_are_done(
         **{f"{number}/log.{number}/a b": b"%d" % number for number in range(2)},
         **{f"{number}/big.{number}": (b"%d\n" % number * LARGE)[:LARGE] for number in range(2)},
     }
+
+
+def test_outputs_come_back_by_themselves(each_kind: Grid, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    grid, store = each_kind, tmp_path / "store"
+    monkeypatch.setenv("CIGRI_SET_DATABASE__URL", grid.database.url.replace("+psycopg", ""))
+    monkeypatch.setenv("CIGRI_SET_OUTPUTS__DIRECTORY", str(store))
+    grid.tune("outputs", directory=store)
+    odd = "-rf '\"é"
+    command = f'mkdir log; yes $1 | head -c {LARGE} >big; printf odd >log/"$(printf %s {shlex.quote(odd)})"'
+    to = {"to": "/home/alice/results/{number}"}
+    campaign = grid.submit(["1", "2"], command=command, outputs=["big", "log"], collect=to)
+    grid.run_to_end(120)
+    each = {number: (b"%d\n" % (number + 1) * LARGE)[:LARGE] for number in range(2)}
+    assert gridget([str(campaign), str(tmp_path / "results")]) == 0
+    for place in (store / str(campaign), tmp_path / "results"):
+        for number, content in each.items():
+            assert (place / str(number) / "big").read_bytes() == content
+            assert [path.name for path in (place / str(number) / "log").iterdir()] == [odd]
+    key = grid.one("SELECT key FROM grid")
+    grid.run_until(lambda: grid.site.sh(f"find .cigri/{key} -name '*.d' | grep -c . || true").strip() == "0")
+    assert grid.rows("SELECT * FROM events WHERE code LIKE 'OUTPUTS%'") == []
+    grid.assert_sane()

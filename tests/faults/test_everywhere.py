@@ -25,7 +25,7 @@ TASKS = 2000
 CORES = 16
 PATIENCE = 8.0  # seconds between two local jobs
 LONG = 6  # seconds that every eighth task takes, so that there is something to preempt at any time
-LONGER = 10  # OAR takes some seconds to tell a job that it must give way, and shorter ones are done by then
+LONGER = 40  # OAR takes its time to tell a job that it must give way, and shorter ones are done by then
 
 RIVALS = {  # a local user's job that wants a whole cluster for a moment
     "alpha": f"sbatch -p normal -N 2 -n {CORES} -o /dev/null --wrap 'sleep 1'",

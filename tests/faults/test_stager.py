@@ -6,22 +6,25 @@ import signal
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from modules import stager
+from modules.stager import sending
 from tests.forker import Forker
 from tests.grid import Grid
 from tests.modules.test_stager import keep, lacking
+from tests.waiting import looks
 
 ROOT = Path(__file__).parents[2]
 PIECES = 3
 
 
-def lines() -> Iterator[int]:
-    """Of the functions of the stager, those on which something happens."""
-    for _, function in inspect.getmembers(stager, inspect.isfunction):
-        if function.__module__ == stager.__name__:
+def lines(module: ModuleType) -> Iterator[int]:
+    """Of its functions, those on which something happens."""
+    for _, function in inspect.getmembers(module, inspect.isfunction):
+        if function.__module__ == module.__name__:
             yield from sorted({line for _, _, line in function.__code__.co_lines() if line is not None})
 
 
@@ -34,18 +37,26 @@ def a_file(grid: Grid, place: Path, name: str) -> str:
 
 
 @pytest.mark.process
-def test_a_stager_killed_at_any_line_leaves_nothing_half(forker: Forker, local: Grid, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("module", "deaths"), [(stager, 25), (sending, 60)])
+def test_a_stager_killed_at_any_line_leaves_nothing_half(
+    module: ModuleType, deaths: int, forker: Forker, local: Grid, tmp_path: Path
+) -> None:
     local.tune("inputs", directory=tmp_path / "store")
     cache = Path(local.site.config["directory"]) / local.one("SELECT key FROM grid") / "cache"
     url = local.database.url.replace("+psycopg", "")
     died = 0
-    for line in lines():
+    for line in lines(module):
         sum = a_file(local, tmp_path, f"input-{line}")
-        said = forker.run("tests.faults.dying:at_line", [url, str(line), str(tmp_path / "store")], os.environ, ROOT)
+        said = forker.run(
+            "tests.faults.dying:at_line", [url, module.__name__, str(line), str(tmp_path / "store")], os.environ, ROOT
+        )
         assert said.status in (0, -signal.SIGKILL), said
         died += said.status != 0
         assert not (cache / sum).exists() or sha256((cache / sum).read_bytes()).hexdigest() == sum
-        local.run_until(lambda: lacking(local) == 0)
+        for _ in looks():
+            if lacking(local) == 0:
+                break
+            stager.run_once(local.tools)
         assert sha256((cache / sum).read_bytes()).hexdigest() == sum
         assert not [*cache.glob("*.part")]
-    assert died > 40
+    assert died > deaths

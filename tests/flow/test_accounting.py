@@ -8,7 +8,7 @@ from sqlalchemy import Connection, text
 
 from cigri.answers.figures import AccountedWork
 from cigri.database import Database
-from cigri.flow.accounting import LONGEST_JOB, add_up_accounting, list_accounted
+from cigri.flow.accounting import LONGEST_JOB, Days, add_up_accounting, list_accounted, list_used
 from cigri.flow.ends import EndedJob, put_ended
 from cigri.states import JobKind, Outcome
 from cigri.text.units import DAY, HOUR
@@ -44,6 +44,15 @@ def test_a_job_over_midnights_counts_on_each_of_its_days(database: Database) -> 
         assert by_day(conn) == [(2, 0, 24 * HOUR), (1, 0, 48 * HOUR), (0, 1, 24 * HOUR)]
         assert list_accounted(conn, 1) == [AccountedWork("alice", "", "dahu", 1, 24 * HOUR, 0, 0)]
         assert list_accounted(conn, 3) == [AccountedWork("alice", "", "dahu", 1, 96 * HOUR, 0, 0)]
+
+
+def test_what_was_asked_counts_on_the_day_of_the_end(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        one_ended(conn, "alice", 2 * DAY, cores=2)
+        one_ended(conn, "alice", 60)
+        asked = [work.asked for work in list_used(conn, Days(3), ["day"])]
+    assert asked == [0, 0, 3 * HOUR]
 
 
 def test_what_ended_well_is_told_apart_by_user(database: Database) -> None:

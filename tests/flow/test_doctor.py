@@ -23,6 +23,12 @@ BREAK = {
     "a batch has as many jobs as its size": "UPDATE batches SET size = size + 1",
     "the counts of tasks are those of the tasks": "UPDATE task_counts SET n = n + 1 WHERE state = 'done'",
     "an ended campaign has no task left to do": "UPDATE campaigns SET state = 'terminated', ended_at = now()",
+    "outputs are counted as they are awaited, and an ended campaign awaits none": (
+        "UPDATE campaign_clusters SET uncollected = 1"
+    ),
+    "a task is blocked only while its campaign waits for another": (
+        "UPDATE tasks SET state = 'blocked' WHERE state = 'waiting'"
+    ),
     "an ended job is not to be killed, unless its cluster lists it again": (
         f"UPDATE jobs SET {END} WHERE state = 'submitted'"
     ),

@@ -25,6 +25,7 @@ from cigri.flow.views.live_attempts import list_attempts
 from cigri.flow.views.out_of_hours import list_out_of_hours, list_shut
 from cigri.flow.views.progress import list_progress
 from cigri.flow.views.rooms import list_rooms
+from cigri.flow.views.saving_figures import list_saving_figures
 from cigri.flow.views.service import list_ages, list_cluster_services, list_under_way
 from cigri.flow.views.unwanted_jobs import Patience, list_unwanted
 from cigri.flow.views.wants import list_wants
@@ -135,6 +136,7 @@ LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "attempts": lambda large, conn: list_attempts(conn, large.jobs),
     "busy": lambda large, conn: list_busy(conn),
     "launches": lambda large, conn: list_launches(conn, large.cluster, 100, 100),
+    "saving": lambda large, conn: list_saving_figures(conn, large.cluster, {1: 120, 2: 120}),
     "launching": lambda large, conn: list_launching(conn, large.cluster),
     "unlaunched": lambda large, conn: put_back_unlaunched(conn, JobSettings()),
     "continuing": lambda large, conn: take_continuing(conn, 1, {large.cluster: 100}, 60.0),

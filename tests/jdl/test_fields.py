@@ -57,6 +57,8 @@ def settings(**fields: Any) -> ClusterSettings:
         ("checkpoint", True, Checkpoint()),
         ("checkpoint", False, None),
         ("checkpoint", {"signal": "sigusr1", "period": "1:00:00"}, Checkpoint(signal="USR1", period=3600)),
+        ("checkpoint", {"period": None}, Checkpoint()),
+        ("checkpoint", {"period": "never"}, Checkpoint(period="never")),
         ("checkpoint", {"signal": 15, "before_walltime": 3599}, Checkpoint(signal="TERM", before_walltime=3599)),
         ("idempotent", "true", True),
         ("outputs", ["result.h5", "./log//[a-c]*.t?t", "result.h5", "a/"], ("result.h5", "log/[a-c]*.t?t", "a")),
@@ -172,11 +174,12 @@ def test_settings_survive_json() -> None:
         ("checkpoint", {"signal": "KILL"}, "checkpoint.signal: expected one of the signals HUP, USR1"),
         ("checkpoint", {"signals": "USR1"}, "'signals' is unknown here (did you mean 'signal'?)"),
         ("checkpoint", {"period": 0}, "checkpoint.period: expected a duration"),
+        ("checkpoint", {"period": "seldom"}, "checkpoint.period: expected a duration, or 'never'"),
         ("checkpoint", {"before_walltime": "1:00:00"}, "(3600 s) is not less than the walltime (3600 s)"),
         ("checkpoint", "BLCR", "expected an object, or true"),
         ("idempotent", "perhaps", "expected true or false"),
-        ("output_destination", "/irods", "gathering of outputs is not supported yet"),
-        ("output_gathering_method", "scp", "name the files in 'outputs', and `gridget` brings them to where you are"),
+        ("output_gathering_method", "iRods", "expected scp or collector, not 'iRods'"),
+        ("output_gathering_method", "scp", "says not where to (write output_destination, or collect: {to: ...})"),
         ("outputs", {"a": 1}, "expected a list of names and patterns"),
         ("outputs", ["a", 3.5], "outputs[1]: expected text"),
         ("outputs", ["a", "/tmp/b"], "outputs[1]: is not below the directory of the task"),
@@ -193,7 +196,18 @@ def test_settings_survive_json() -> None:
         ("outputs", ["a" * 1001], "more than 1000 characters"),
         ("output_file", "../a", "leads out of the directory of the task by .."),
         ("collect", {"when": "never"}, "collect.when: "),
-        ("collect", {"to": "x"}, "'to' is unknown here (there are when)"),
+        ("collect", {"from": "x"}, "'from' is unknown here"),
+        ("collect", {"to": "x"}, "collect.to: expected a path from / on, not 'x' (`gridsub` makes it one"),
+        ("collect", {"to": "/a/../b"}, "collect.to: leads through .."),
+        ("collect", {"to": "/a/{task}"}, "collect.to: '/a/{task}': {number} is all that is replaced"),
+        ("collect", {"to": "/a/{number}/{number}"}, "{number} is all that is replaced, once"),
+        ("collect", {"to": "/a}/b"}, "{number} is all that is replaced"),
+        ("collect", {"to": "/"}, "names no directory"),
+        ("collect", {"to": "/a"}, "nothing is to be collected (name files in outputs"),
+        ("collect", {"max": "{index} MB"}, "collect.max: expected an amount that is the same for all tasks"),
+        ("collect", {"max": 0}, "collect.max: expected an amount"),
+        ("collect", {"max": "7 d"}, "collect.max: expected an amount of memory or disk"),
+        ("collect", {"keep": "10 MB"}, "collect.keep: expected a duration"),
         ("test_mode", "maybe", "expected true or false"),
     ],
 )
@@ -292,3 +306,16 @@ def test_settings_that_compute_amounts_survive_json() -> None:
     assert full.may_share_a_node is False
     with pytest.raises(KeyError):
         full.resources.request()
+
+
+@pytest.mark.parametrize(
+    ("to", "stored"),
+    [
+        ("/home/ann/results/{number}", "/home/ann/results/{number}"),
+        ("/home/ann//./results/", "/home/ann/results/{number}"),
+        ("/a/run-{number}/out", "/a/run-{number}/out"),
+    ],
+)
+def test_each_task_has_a_directory_where_its_outputs_come_to(to: str, stored: str) -> None:
+    read = settings(outputs=["a"], collect={"to": to, "max": "2 GB", "keep": "1 d", "when": "end"})
+    assert read.collect == Collect(to=stored, max=2048, keep=86_400, when="end")

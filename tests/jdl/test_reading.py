@@ -90,6 +90,16 @@ def test_what_cigri_3_takes(content: dict[str, Any]) -> None:
     assert description.clusters == {"c": ClusterSettings(exec_file="e")}
 
 
+@pytest.mark.parametrize("to", ["/results", "/results/", "/results/{number}"])
+@pytest.mark.parametrize("method", ["scp", "Collector", None, "None"])
+def test_where_cigri_3_has_outputs_gathered_they_are_collected(to: str, method: str | None) -> None:
+    gathered = {"output_file": "a.h5", "output_gathering_method": method, "output_destination": to, "exec_file": "e"}
+    ours = {"outputs": ["a.h5"], "collect": {"to": "/results/{number}"}, "exec_file": "e"}
+    assert read({**MINIMAL, **gathered}).clusters == read({**MINIMAL, **ours}).clusters
+    own = {**MINIMAL, "output_file": "a.h5", "exec_file": "e", "clusters": {"c": {"output_destination": to}}}
+    assert read(own).clusters["c"].collect.to == "/results/{number}"
+
+
 def test_json_with_comments_is_read_as_cigri_3_does() -> None:
     text = '{"name": "n", /* a\n b */ "nb_jobs": 1, // "x"\n "exec_file": "http://x/y", "clusters": {"c": {}}}'
     assert parse(text, base=Path(), home=HOME).clusters["c"].exec_file == "http://x/y"
@@ -152,7 +162,12 @@ def test_type_of_a_campaign(fields: dict[str, Any], campaign_type: str) -> None:
         ({"maxjobs": 3}, "maxjobs", "did you mean 'max_jobs'?"),
         ({"NAME": "m"}, "NAME", "given twice"),
         ({"walltime": "banana"}, "walltime", "expected a duration"),
-        ({"output_gathering_method": "scp"}, "output_gathering_method", "gathering of outputs is not supported yet"),
+        ({"output_gathering_method": "scp"}, "output_gathering_method", "says not where to (write output_destination"),
+        ({"output_gathering_method": "iRods"}, "output_gathering_method", "expected scp or collector, not 'iRods'"),
+        ({"output_destination": "/x", "collect": {}}, "output_destination", "contradicts collect"),
+        ({"output_destination": "/x"}, "collect", "nothing is to be collected"),
+        ({"output_destination": 3, "output_file": "a"}, "collect.to", "expected a path from / on"),
+        ({"data_to_transfer": "/x"}, "data_to_transfer", "name files in 'inputs', and those of each task"),
         ({"output_file": "/x"}, "output_file[0]", "is not below the directory of the task"),
     ],
 )

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from random import Random
 from statistics import fmean
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from cigri.flow.picture import USAGE_STEP, take_picture
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
-from modules.laboratory.whatif import local_load
+from modules.laboratory.whatif import foresight, local_load
 from modules.laboratory.whatif.durations import Durations, Total, durations
 from modules.laboratory.whatif.future import CampaignOutcome, Future
 from modules.laboratory.whatif.interval import DURATION_ERRORS, SimulatedEnd, interval
@@ -93,6 +94,18 @@ def test_no_task_lasts_longer_than_its_walltime() -> None:
 def test_a_small_campaign_is_played_as_it_is() -> None:
     small = scale({-1: RemainingWork(24, TEN, {1: 1})}, [-1], {1: 4}, 2.0)
     assert (small.cores, small.together, small.cycle) == (1.0, {-1: 1}, 5.0)
+
+
+def test_those_that_wait_for_each_others_tasks_have_as_many_which_are_small() -> None:
+    works = {
+        -1: RemainingWork(1000, TEN, {1: 1}),
+        -2: RemainingWork(1000, TEN, {1: 1}, 5),
+        -3: RemainingWork(90, TEN, {1: 1}, 1),
+    }
+    apart = scale(works, [-1, -2, -3], {1: 10}, 2.0)
+    paired = scale(works, [-1, -2, -3], {1: 10}, 2.0, [(-2, -1)])
+    assert apart.together == {-1: 20, -2: 40, -3: 18}
+    assert paired.together == {-1: 5, -2: 5, -3: 18}
 
 
 @pytest.mark.parametrize(("tasks", "room"), [(100, 4), (1000, 640), (1_000_000, 10_000), (1_000_000, 4)])
@@ -206,6 +219,15 @@ def played(
         return Future(fresh, Settings(), it, board(it, luck), luck, 0.0).run(1.0, clock)[-1]
     finally:
         fresh.close()
+
+
+def test_a_busy_host_gives_a_simulation_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    processor, clock = iter([5.0, 5.5, 6.0]), iter([100.0, 101.0, 140.0])
+    clocks = SimpleNamespace(process_time=lambda: next(processor), monotonic=lambda: next(clock))
+    monkeypatch.setattr(foresight, "time", clocks)
+    work = foresight._work()
+    assert work() == 0.5, "of a second in which others had the processor as well"
+    assert work() == 10.0, "it does not wait for ever"
 
 
 def test_alone_it_takes_its_work_over_the_cores(database: Database, empty_url: str) -> None:

@@ -4,12 +4,13 @@ from sqlalchemy import text
 
 from cigri.database import Database, schema
 from cigri.flow.campaigns import set_priority
-from cigri.flow.ceilings import put_limit, put_quota
+from cigri.flow.ceilings import put_limit
 from cigri.flow.cuts import Cut, list_cuts, put_cuts
 from cigri.flow.offers import Offer, put_offers, take_offers
 from cigri.flow.precedence import Subject, put_affinity, put_target
+from cigri.flow.quotas import list_quotas
 from cigri.states import CutReason, SubjectKind
-from tests.factories import a_campaign, a_cluster, submitted_jobs
+from tests.factories import a_campaign, a_cluster, a_quota, submitted_jobs
 
 
 def test_campaigns_of_before_have_no_priority_and_users_no_affinity(database: Database) -> None:
@@ -41,7 +42,7 @@ def test_limits_and_quotas_are_new(database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
         put_limit(conn, "matlab", 3)
-        put_quota(conn, Subject(SubjectKind.USER, "alice"), 2, "dahu")
+        a_quota(conn, "*,*,all,alice", 2, cluster="dahu")
         campaign = a_campaign(conn, 1)
         conn.execute(text("INSERT INTO campaign_limits VALUES (1, 1, 'matlab', 2)"))
     schema.downgrade(database, "0007")
@@ -87,3 +88,25 @@ def test_offers_of_before_are_made_anew(database: Database) -> None:
     with database.begin() as conn:
         assert take_offers(conn) == []
         put_offers(conn, [Offer(1, 1, 1, 1, 0, 1, 10)])
+
+
+def test_quotas_of_users_and_projects_are_rules_and_are_so_no_longer(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        a_campaign(conn, 1)
+        a_quota(conn, "*,*,all,alice", 2, cluster="dahu")
+        a_quota(conn, "*,/,all,*", 7)
+        a_quota(conn, "*,astro,all,/", 3)
+        a_quota(conn, "*,*,normal,bob", 3)
+        a_quota(conn, "*,*,all,bob", jobs=3)
+        put_cuts(conn, [Cut(1, 1, CutReason.QUOTA_CORES, "*,*,all,alice", 2, 2)])
+    schema.downgrade(database, "0046")
+    rows = text("SELECT kind::text, name, cluster_id, cores FROM quotas ORDER BY id")
+    with database.begin() as conn:
+        assert conn.execute(rows).all() == [("user", "alice", 1, 2), ("project", "*", None, 7)]
+        assert conn.scalar(text("SELECT count(*) FROM cuts")) == 0
+    schema.upgrade(database)
+    with database.begin() as conn:
+        quotas = [(quota.rule, quota.cluster, quota.cores, quota.jobs, quota.days) for quota in list_quotas(conn)]
+        assert quotas == [("*,*,all,alice", "dahu", 2, None, None), ("*,/,all,*", None, 7, None, None)]
+        put_cuts(conn, [Cut(1, 1, CutReason.QUOTA_CORE_HOURS, "*,*,all,alice", 2, 2)])

@@ -73,7 +73,7 @@ def test_each_is_forecast_as_if_it_had_been_by_itself(
     for grid in (database, other_database):
         a_grid(grid)
     together = [forecasts(database, NOON + timedelta(minutes=minutes)) for minutes in (1, 2, 30)]
-    monkeypatch.setattr(predictor, "list_alike", lambda _conn: {})
+    monkeypatch.setattr(predictor, "list_alike", lambda _conn, _apart: {})
     alone = [forecasts(other_database, NOON + timedelta(minutes=minutes)) for minutes in (1, 2, 30)]
     assert together == alone
     assert len(together[0]) == 6 * 3 + 2

@@ -152,7 +152,7 @@ def almighty(local: Grid) -> Iterator["subprocess.Popen[bytes]"]:
     }
     command = [sys.executable, "-m", "tests.faults.almighty"]
     process = subprocess.Popen(command, env=environment, start_new_session=True, cwd=ROOT)
-    until(lambda: local.one("SELECT count(*) FROM modules WHERE name = 'killer'") == 1)
+    until(lambda: local.one("SELECT count(*) FROM modules WHERE name = 'notifier'") == 1)
     yield process
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)

@@ -1,5 +1,7 @@
 """Checkpoints of real tasks on the local cluster: asked for, left, continued from, and not for ever."""
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 from cigri.flow.checkpoint_requests import ask_checkpoints
 from cigri.flow.clusters import enable_cluster
 from cigri.rules.callers import Caller
+from cigri.rules.checkpoint_interval import SavingCost, choose_rhythm
 from tests.grid import Grid, local_site, until
 from tests.localbatch.host import Host
 
@@ -77,6 +80,41 @@ def test_periodic_checkpoints_come_again_and_again(local: Grid) -> None:
     local.run_to_end()
     assert outcomes(local) == ["success"]
     assert local.one("SELECT seconds FROM attempts") >= 3
+
+
+def test_where_jobs_were_killed_the_grid_asks_at_an_interval_that_pays(local: Grid) -> None:
+    """One job in an hour: that is what a core is granted without a kill, and the few seconds that it has run."""
+    local.submit(["1"], command=f": >{local.place}/begun; exec sleep 600", walltime=36_000, checkpoint=True)
+    local.run_until(lambda: begun(local))
+    [group] = local.running_groups()
+    os.killpg(group, signal.SIGTERM)
+    local.run_until(lambda: outcomes(local)[:1] == ["preempted"] and len(local.running_groups()) == 1)
+    first, second = local.rows(
+        "SELECT checkpoint_period, checkpoint_life, checkpoint_cost FROM batches ORDER BY created_at"
+    )
+    assert set(first.values()) == {None}
+    period, life, cost = second.values()
+    assert 3600 <= life < 4500
+    assert cost == 120
+    assert choose_rhythm(1 / life, SavingCost(cost), 36_000 - 120) == pytest.approx((period, life, cost), abs=1)
+    told = local.site.sh(f"grep -rhoE 'cigri_period=[^ ]*' {local.site.config['directory']} | sort").split()
+    assert told == ["cigri_period=", f"cigri_period={period}"]
+    local.kill_all_jobs()
+    local.run_to_end()
+
+
+@pytest.mark.parametrize("checkpoint", [{"period": "never"}, {"period": 7200}], ids=["never", "their user's"])
+def test_the_grid_does_not_choose_for_users_who_do(local: Grid, checkpoint: dict[str, object]) -> None:
+    local.submit(["1"], command=f": >{local.place}/begun; exec sleep 600", walltime=36_000, checkpoint=checkpoint)
+    local.run_until(lambda: begun(local))
+    os.killpg(local.running_groups()[0], signal.SIGTERM)
+    local.run_until(lambda: outcomes(local)[:1] == ["preempted"] and len(local.running_groups()) == 1)
+    assert local.one("SELECT count(*) FROM batches") == 2
+    assert local.one("SELECT count(checkpoint_period) FROM batches") == 0
+    told = local.site.sh(f"grep -rhoE 'cigri_period=[^ ]*' {local.site.config['directory']} | sort -u").split()
+    assert told == [f"cigri_period={checkpoint['period'] if checkpoint['period'] != 'never' else ''}"]
+    local.kill_all_jobs()
+    local.run_to_end()
 
 
 @pytest.mark.parametrize("field", ["checkpoint", "idempotent", "neither"])

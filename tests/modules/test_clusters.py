@@ -51,8 +51,8 @@ def test_a_campaign_runs_on_both_of_its_clusters(two: Grid) -> None:
 
 
 def test_a_cluster_that_hangs_does_not_hold_up_the_other(two: Grid) -> None:
-    two.tune("almighty", patience=1.0)
     two.run_until(lambda: two.one("SELECT count(*) FROM cluster_states") == 2)
+    two.tune("almighty", patience=1.0)  # only now, so that no earlier visit is under way still
     daemon = Host(Path(str(two.site.config["options"]["spool"])).parent / "two").pid
     os.kill(daemon, signal.SIGSTOP)
     try:

@@ -277,6 +277,6 @@ def test_tasks_that_need_more_than_cores_are_alone_on_them(fields: dict[str, Any
 
 
 def test_a_job_that_runs_tasks_side_by_side_uses_as_many_cores_of_a_quota() -> None:
-    quota = Ceiling(CeilingKind.USER, "ann")
+    quota = Ceiling(CeilingKind.QUOTA_CORES, "*,*,all,ann")
     ceilings = Ceilings({quota: 10}, {quota: 1}, {(1, 8): {quota: 2}})
     assert fitting(ceilings, 1, [(8, 3), (8, 2), (8, 1), (8, 1)]) == [True, False, True, False]

@@ -230,7 +230,7 @@ def test_no_cores_are_kept_where_a_job_cannot_run_or_for_want_of_anything_else()
 
 
 def test_ceilings_are_shared_by_all_that_are_under_them() -> None:
-    limit, quota = Ceiling(CeilingKind.LIMIT, "matlab"), Ceiling(CeilingKind.USER, "alice", 1)
+    limit, quota = Ceiling(CeilingKind.LIMIT, "matlab"), Ceiling(CeilingKind.QUOTA_CORES, "*,*,all,alice", 1)
     costs = {(1, 1): {limit: 2}, (1, 2): {limit: 2}, (2, 1): {limit: 1, quota: 4}}
     rooms, wants = (
         [a_room(1, free=50), a_room(2, free=9)],
@@ -367,11 +367,11 @@ def test_who_comes_behind_others_is_told_so() -> None:
 
 
 def test_a_ceiling_is_told_by_its_name() -> None:
-    limit, quota = Ceiling(CeilingKind.LIMIT, "matlab"), Ceiling(CeilingKind.USER, "alice", 1)
+    limit, quota = Ceiling(CeilingKind.LIMIT, "matlab"), Ceiling(CeilingKind.QUOTA_CORES, "*,*,all,alice", 1)
     ceilings = Ceilings({limit: 9, quota: 4}, {limit: 2, quota: 1}, {(1, 1): {limit: 2}, (2, 1): {quota: 2}})
     assert why([a_room(free=99)], [a_want(1), a_want(2)], ceilings=ceilings) == [
         Cut(1, 1, CutReason.LIMIT, "matlab", 8, 9),
-        Cut(2, 1, CutReason.USER, "alice", 3, 4),
+        Cut(2, 1, CutReason.QUOTA_CORES, "*,*,all,alice", 3, 4),
     ]
 
 

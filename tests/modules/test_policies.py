@@ -8,7 +8,7 @@ import pytest
 from cigri.errors import ConfigError
 from cigri.flow.precedence import Affinity, Subject
 from cigri.flow.usage import Consumption
-from cigri.flow.views.wants import Claim
+from cigri.flow.views.wants import BegunCampaign, Claim
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType, SubjectKind
 from modules.metascheduler.policies import Facts, load, names
@@ -60,6 +60,29 @@ def test_without_affinities_the_first_comes_first() -> None:
         turn._replace(rank=(2.0, 0.0, 1.0, turn.campaign_id)) for turn in line_up(claims, SETTINGS, fifo, Facts())
     ]
     assert [turn.campaign_id for turn in line_up(claims, SETTINGS, fifo, Facts())] == [1, 2]
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_first_jobs_of_each_campaign_go_first_under_every_policy(name: str) -> None:
+    claims = [a_claim(1, user="one", priority=9), a_claim(2, user="two", waited=9999.0), a_claim(3, user="three")]
+    begun = {1: BegunCampaign("one", 40, 40), 2: BegunCampaign("two", 0, 0), 3: BegunCampaign("three", 2, 1)}
+    settings = PolicySettings(patience=3600.0, handful=1, first_jobs=5)
+    turns = line_up(claims, settings, load(name), Facts(begun=begun))
+    assert [(turn.campaign_id, turn.most) for turn in turns[:3]] == [(2, 1), (2, 5), (3, 3)]
+    assert turns[3].campaign_id == 1
+    assert all(turn.most is None for turn in turns[3:])
+
+
+def test_who_makes_a_hundred_campaigns_of_one_gains_nothing() -> None:
+    claims = [a_claim(campaign, user="many" if campaign > 1 else "one") for campaign in range(1, 101)]
+    begun = {claim.campaign_id: BegunCampaign(claim.user, 0, 0) for claim in claims}
+    settings = PolicySettings(first_jobs=5)
+    first = [turn for turn in line_up(claims, settings, fifo, Facts(begun=begun)) if turn.most]
+    assert [(turn.campaign_id, turn.most) for turn in first] == [(1, 5), (2, 5)]
+    for tasks, most in (((4, 4), [1]), ((6, 6), []), ((50, 50), []), ((7, 4), [3]), ((9, 4), [5])):
+        begun[2] = BegunCampaign("many", *tasks)  # as many have begun, and so many of them are in jobs
+        first = [turn for turn in line_up(claims[2:], settings, fifo, Facts(begun=begun)) if turn.most]
+        assert [(turn.campaign_id, turn.most) for turn in first] == [(3, each) for each in most], tasks
 
 
 def test_priorities_go_before_the_policy_and_tests_before_priorities() -> None:

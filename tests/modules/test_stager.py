@@ -19,6 +19,7 @@ from cigri.inputs.store import InputStore, store_of
 from cigri.orders import SendPiece
 from cigri.rules.obstacles import obstacle
 from modules import janitor, stager
+from modules.stager import sending
 from tests.factories import NOON
 from tests.grid import Grid
 
@@ -103,8 +104,23 @@ class Gate:
 @pytest.fixture
 def gate(local: Grid, store: InputStore, monkeypatch: pytest.MonkeyPatch) -> Gate:
     del store  # first
-    monkeypatch.setattr(stager, "PIECE", 100_000)
+    monkeypatch.setattr(sending, "PIECE", 100_000)
+    monkeypatch.setattr(sending, "LARGEST_PIECE", 100_000)
     return Gate(local, monkeypatch)
+
+
+@pytest.mark.parametrize(("quick", "most"), [(60.0, 400_000), (-1.0, 100_000)])
+def test_a_fast_line_carries_larger_pieces(
+    quick: float, most: int, local: Grid, gate: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "LARGEST_PIECE", 400_000)
+    monkeypatch.setattr(sending, "QUICK_PIECE", quick)
+    (tmp_path / "large").write_bytes(CONTENT)
+    local.submit(["1"], inputs=keep(local, "large", base=tmp_path), walltime=60)
+    local.run_until(lambda: lacking(local) == 0)
+    assert gate.sent[:2] == [100_000, min(200_000, most)]
+    assert max(gate.sent) == most
+    assert sum(gate.sent) == len(CONTENT)
 
 
 def test_two_campaigns_with_the_same_input_send_it_once(local: Grid, tmp_path: Path, gate: Gate) -> None:
@@ -121,7 +137,7 @@ def test_two_campaigns_with_the_same_input_send_it_once(local: Grid, tmp_path: P
 def test_no_task_starts_before_all_of_it_is_there(
     local: Grid, tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stager, "TURN", 300_000)
+    monkeypatch.setattr(sending, "TURN", 300_000)
     local.submit(["1"], inputs=some_inputs(local, tmp_path)[:1], walltime=60)
     local.run_until(lambda: len(gate.sent) == 3)
     assert lacking(local) == 1

@@ -16,7 +16,7 @@ from cigri.settings.sections import Settings
 from cigri.states import CutReason
 from modules import metascheduler
 from modules.metascheduler.policy import PolicyFailed
-from tests.factories import NOON, a_campaign, a_cluster, set_time
+from tests.factories import NOON, a_campaign, a_cluster, set_time, submitted_jobs
 from tests.operator.conftest import Cigri
 
 pytestmark = pytest.mark.noon
@@ -71,6 +71,19 @@ def test_who_has_waited_too_long_gets_a_handful_first(database: Database) -> Non
     assert offered(database, patience=60, handful=3) == [(2, 1, 3), (1, 1, 5)]
 
 
+def test_a_new_campaign_soon_has_its_first_jobs(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn, "dahu", free=8, keep_waiting=0)
+        a_campaign(conn, 9, user="alice")
+        a_campaign(conn, 9, user="bob")
+        a_campaign(conn, 9, user="bob")
+    assert offered(database) == [(1, 1, 8)]
+    assert offered(database, first_jobs=3) == [(1, 1, 5), (2, 1, 3)]
+    with database.begin() as conn:
+        submitted_jobs(conn, 2, 1, 3)
+    assert offered(database, first_jobs=3) == [(1, 1, 5)], "three of bob's wait already"
+
+
 def test_limits_and_quotas_are_declared_listed_obeyed_and_removed(cigri: Cigri, database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn, "dahu", free=8, keep_waiting=0)
@@ -78,10 +91,13 @@ def test_limits_and_quotas_are_declared_listed_obeyed_and_removed(cigri: Cigri, 
         a_campaign(conn, 9, user="bob")
     assert "may have 3 cores on dahu" in cigri("quota", "set", "user", "alice", "3", "--cluster", "dahu").out
     (quota,) = json.loads(cigri("quota", "list", "--json").out)
-    assert quota == {"kind": "user", "name": "alice", "cluster": "dahu", "cores": 3, "used": 0}
+    assert quota == {
+        **{"rule": "*,*,all,alice", "cluster": "dahu", "cores": 3, "used_cores": 0, "jobs": None, "used_jobs": 0},
+        **{"core_hours": None, "used_core_hours": None, "days": None},
+    }
     assert offered(database) == [(1, 1, 3), (2, 1, 5)]
     with database.begin() as conn:
-        assert [cut[1:5] for cut in list_cuts(conn, 1)] == [(CutReason.USER, "alice", 3, 3)]
+        assert [cut[1:5] for cut in list_cuts(conn, 1)] == [(CutReason.QUOTA_CORES, "*,*,all,alice", 3, 3)]
     assert cigri("quota", "remove", "user", "alice").status == 1
     assert cigri("quota", "remove", "user", "alice", "--cluster", "dahu").status == 0
     assert offered(database) == [(1, 1, 8)]

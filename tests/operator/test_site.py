@@ -62,7 +62,7 @@ def start_units(host: SpareHost) -> None:
 
 
 def run_for_a_while(host: SpareHost) -> None:
-    host.must("runuser -l cigri -c 'timeout --preserve-status 3 cigri run updator runner --every 5'")
+    host.must("runuser -l cigri -c 'timeout --preserve-status 10 cigri run updator runner --every 5'")
 
 
 class Instead(NamedTuple):

@@ -45,7 +45,7 @@ def trail(database: Database) -> list[AuditEntry]:
     ("words", "endpoint", "said"),
     [
         ("limit set matlab 20", "set_limit", "All jobs together may use 20 of matlab"),
-        ("quota set user * 5 --cluster dahu", "set_quota", "User * may have 5 cores on dahu"),
+        ("quota set user * 5 --cluster dahu", "set_quota", "Each user may have 5 cores on dahu"),
         ("target set project sea 3", "set_target", "sea has the target 3"),
         ("affinity add bob dahu", "add_affinity", "bob has an affinity with dahu"),
         ("campaign priority 1 5", "set_grid_priority", "Campaign 1 has priority 5"),

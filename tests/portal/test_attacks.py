@@ -9,21 +9,24 @@ from collections.abc import Iterator
 from datetime import timedelta
 from http.client import HTTPException
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
+from cigri.flow.ssh_keys import put_key
 from cigri.flow.tokens import end_token
 from cigri.rules.callers import Caller, Scope
 from cigri.settings.sections import PortalSettings, Settings
+from cigri.ssh_keys.public_keys import read_public_key
 from cigri.tables import everything
 from modules.portal.guard import LARGEST_JSON
 from tests.factories import NOON, a_campaign, a_cluster, set_time
 from tests.portal.conftest import SECRET, Answered, Mint, Served, bearer, serving
 from tests.portal.proxies import Proxied
 from tests.portal.raw import Line, connected
+from tests.portal.ssh_keys import make_key, public, signed
 from tests.waiting import looks
 
 pytestmark = pytest.mark.process
@@ -50,10 +53,11 @@ print(answer.decode())
 
 
 class Target(NamedTuple):
-    """A portal; tokens that were good once, or are for others, by what is wrong with them."""
+    """A portal; tokens that were good once, or are for others, by what is wrong with them; an SSH key of nobody's."""
 
     portal: Served
     worthless: dict[str, str]
+    key: Path
 
 
 def contents(database: Database) -> dict[str, object]:
@@ -80,14 +84,16 @@ def target(database: Database, mint: Mint, tmp_path: Path) -> Iterator[Target]:
         "cut": right[:-1],
         "of an account that is gone": mint("gone-for-good", Scope.OPERATE),
     }
+    key = make_key(tmp_path / "key")
     with database.begin() as conn:
+        put_key(conn, "nobody", read_public_key(public(key)))
         end_token(conn, 2, Caller("root"))
         a_cluster(conn)
         a_campaign(conn, 2, user="root")
     before = contents(database)
     settings = Settings(portal=PortalSettings(proxy="daemon"))
     with serving(database, settings, tmp_path / "portal.sock", "127.0.0.1:0") as portal:
-        yield Target(portal, worthless)
+        yield Target(portal, worthless, key)
     assert contents(database) == before
 
 
@@ -148,6 +154,24 @@ def test_worthless_tokens_open_nothing_on_either_listener(target: Target) -> Non
         with connected(target.portal.port) as line:
             line.say(raw("GET /api/v1/tokens HTTP/1.1", "Host: localhost", f"Authorization: Bearer {token}"))
             assert line.status() == 401, what
+
+
+def test_who_signs_is_nobody_but_the_user_of_the_key(target: Target) -> None:
+    """Nor anybody by another's challenge, nor by their own for anything else, nor twice."""
+    asked = [ask_for(target, user, "read") for user in ("root", "daemon", "nobody", "nobody")]
+    spoilt = [signed(target.key, one["text"]) for one in asked[:2]]
+    spoilt.append(signed(target.key, asked[2]["text"].replace("scope: read", "scope: operate")))
+    spoilt.append(signed(target.key, asked[3]["text"], "git"))
+    for one, signature in zip(asked, spoilt, strict=True):
+        for _ in range(2):
+            told = {"nonce": one["nonce"], "signature": signature}
+            answered = target.portal.request("POST", "/api/v1/challenges/answer", json.dumps(told), headers=JSON)
+            assert answered.status == 403
+
+
+def ask_for(target: Target, user: str, scope: str) -> Any:
+    told = {"user": user, "host": "localhost", "scope": scope, "for_root": True}
+    return target.portal.request("POST", "/api/v1/challenges", json.dumps(told), headers=JSON).body
 
 
 def test_a_token_counts_in_its_header_alone(target: Target) -> None:

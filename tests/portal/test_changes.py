@@ -4,6 +4,7 @@ import json
 import os
 import pwd
 import re
+from base64 import b64encode
 from contextlib import closing
 from datetime import timedelta
 from hashlib import sha256
@@ -21,18 +22,22 @@ from cigri.database import Database
 from cigri.endpoints import Endpoint, May
 from cigri.flow.audit import list_audit
 from cigri.flow.campaigns import move_campaign
-from cigri.flow.ceilings import put_limit, put_quota
+from cigri.flow.ceilings import put_limit
 from cigri.flow.drains import DrainWish, put_drain
 from cigri.flow.excluded_nodes import put_exclusion
 from cigri.flow.holds import hold_campaign, hold_job
 from cigri.flow.precedence import Subject, put_affinity, put_target
 from cigri.flow.resources import put_description
 from cigri.flow.sessions import put_link
+from cigri.flow.ssh_keys import put_key
+from cigri.flow.subscriptions import put_subscription
 from cigri.flow.tokens import end_token, put_token
 from cigri.resources.description import ResourcesDescription
 from cigri.rules.callers import Caller, Scope
+from cigri.rules.subscribing import read_subscribing
 from cigri.rules.token_text import hash_of
 from cigri.settings.sections import NodeSettings, PortalSettings, Settings
+from cigri.ssh_keys.public_keys import read_public_key
 from cigri.states import CampaignState, Outcome, SubjectKind
 from cigri.tables import everything
 from cigri.tables.audit import Audit
@@ -40,7 +45,7 @@ from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.tokens import Token
 from modules.portal import make_app
 from modules.portal.errands import Errands
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, a_quota, end_jobs, run_jobs, submitted_jobs
 from tests.permissions import FOR_STRANGERS, Who, needed_scope, permission
 from tests.portal.conftest import Answered, Mint, Serve, Served, bearer
 
@@ -55,11 +60,17 @@ class Asked(NamedTuple):
     body: Any = None
     status: int = 200
     """What they are answered."""
+    is_raw: bool = False
+    """The body is no JSON."""
 
 
 INPUT = "what a campaign takes along"
 SUM_OF_INPUT = sha256(json.dumps(INPUT).encode()).hexdigest()
+PACKED = f"{sha256(b'small').hexdigest()} 5\nsmall"
 
+KIND, ED25519 = "ssh-ed25519", b"\0\0\0\x0bssh-ed25519\0\0\0\x20"
+A_KEY, ANOTHER_KEY = (f"{KIND} {b64encode(ED25519 + bytes([which] * 32)).decode()} laptop" for which in (1, 2))
+WEBHOOK = {"address": "webhook:https://example.org/told", "severity": "high"}
 CAMPAIGN = {"name": "n", "exec_file": "e", "nb_jobs": 1, "clusters": ["dahu"]}
 ASKED = {
     "whoami": Asked("/whoami"),
@@ -76,6 +87,7 @@ ASKED = {
     "parameters": Asked("/campaigns/1/parameters"),
     "notices": Asked("/notices?ids=1"),
     "accounting": Asked("/accounting"),
+    "used_work": Asked("/accounting/sums?apart=day,user&since=2026-01-01"),
     "figures": Asked("/figures"),
     "why": Asked("/campaigns/1/why"),
     "tasks": Asked("/campaigns/1/tasks?after=0"),
@@ -114,8 +126,8 @@ ASKED = {
     "set_limit": Asked("/limits", {"name": "matlab", "capacity": 5}),
     "remove_limit": Asked("/limits/remove", {"name": "ansys"}),
     "quotas": Asked("/quotas"),
-    "set_quota": Asked("/quotas", {"kind": "user", "name": "*", "cores": 5, "cluster": "dahu"}),
-    "remove_quota": Asked("/quotas/remove", {"kind": "project", "name": "sea"}),
+    "set_quota": Asked("/quotas", {"rule": "*,*,all,/", "cores": 5, "cluster": "dahu"}),
+    "remove_quota": Asked("/quotas/remove", {"rule": "*,sea,all,*"}),
     "targets": Asked("/targets"),
     "set_target": Asked("/targets", {"kind": "user", "name": "alice", "share": 2}),
     "remove_target": Asked("/targets/remove", {"kind": "user", "name": "bob"}),
@@ -144,20 +156,36 @@ ASKED = {
     "audit_trail": Asked("/audit?limit=5"),
     "create_token": Asked("/tokens", {"comment": "a laptop", "for_root": True}),
     "get_tokens": Asked("/tokens"),
+    "add_key": Asked("/ssh-keys", {"public_key": ANOTHER_KEY, "for_root": True}),
+    "get_keys": Asked("/ssh-keys"),
+    "remove_key": Asked("/ssh-keys/1/remove"),
+    "create_challenge": Asked("/challenges", {"user": "nobody", "host": "localhost"}),
+    "answer_challenge": Asked("/challenges/answer", {"nonce": "n" * 43, "signature": ""}, status=403),
     "submit_campaign": Asked("/campaigns", CAMPAIGN),
     "check_campaign": Asked("/campaigns/check", CAMPAIGN),
     "simulate_campaigns": Asked("/campaigns/simulate", CAMPAIGN, status=202),
+    "submit_stages": Asked("/campaigns/stages", CAMPAIGN),
+    "check_stages": Asked("/campaigns/stages/check", CAMPAIGN),
     "sent_input": Asked(f"/inputs/{SUM_OF_INPUT}"),
     "send_input": Asked(f"/inputs/{SUM_OF_INPUT}?size={len(json.dumps(INPUT))}", INPUT),
+    "lacked_inputs": Asked("/lacked-inputs", SUM_OF_INPUT),
+    "send_inputs": Asked("/inputs", PACKED, is_raw=True),
     "add_tasks": Asked("/campaigns/1/tasks", "a line"),
     "backend_options": Asked("/backend-options"),
     "revoke_token": Asked("/tokens/1/revoke"),
     "create_link": Asked("/sessions", {"for_root": True}),
+    "subscriptions": Asked("/subscriptions"),
+    "subscribe": Asked("/subscriptions", WEBHOOK),
+    "subscribe_to_campaign": Asked("/campaigns/1/subscriptions", WEBHOOK),
+    "subscribe_to_grid": Asked("/subscriptions/grid", WEBHOOK),
+    "unsubscribe": Asked("/subscriptions/1/remove"),
+    "new_secret": Asked("/subscriptions/1/secret"),
     "end_sessions": Asked("/sessions/end", {"session_id": 1}),
 }
-QUESTIONS = {"check_campaign", "simulate_campaigns"}
+QUESTIONS = {"check_campaign", "check_stages", "lacked_inputs", "simulate_campaigns"}
 """Asked by POST, for what is sent with them, and changing nothing."""
-EVERY = list(endpoints.every())
+OF_STRANGERS = [one for one in endpoints.every() if one.may is May.ANYBODY]
+EVERY = [one for one in endpoints.every() if one not in OF_STRANGERS]
 OF_MORE_THAN_READ = [one for one in EVERY if needed_scope(one) is not Scope.READ]
 OF_ROOT = {"map_account"}
 """As it is asked here, for root only: to have jobs run as root."""
@@ -186,7 +214,9 @@ def _grid(database: Database, nobody: int, tmp_path: Path, monkeypatch: pytest.M
         conn.execute(update(CampaignCluster).values(settings=settings))
         declared_by_operators(conn)
         put_token(conn, owner.user, hash_of("secret"), scope=Scope.READ, expires_in=60, comment="")
+        put_subscription(conn, owner.user, read_subscribing("webhook:https://example.org/x"))
         put_link(conn, owner.user, hash_of("link"), Scope.SUBMIT)
+        put_key(conn, owner.user, read_public_key(A_KEY))
     monkeypatch.setenv("CIGRI_SET_PORTAL__ADDRESS", "127.0.0.1:8080")
     monkeypatch.setenv("CIGRI_SET_INPUTS__DIRECTORY", str(tmp_path / "inputs"))
 
@@ -197,7 +227,7 @@ def declared_by_operators(conn: Connection) -> None:
     put_drain(conn, "drained", DrainWish(NOON, False, 0, "root"))
     put_exclusion(conn, drained, "drained", "n1", "it is sick", NodeSettings())
     put_limit(conn, "ansys", 3)
-    put_quota(conn, Subject(SubjectKind.PROJECT, "sea"), 7)
+    a_quota(conn, "*,sea,all,*", 7)
     put_target(conn, Subject(SubjectKind.USER, "bob"), 2.0)
     put_affinity(conn, "bob", "dahu")
     put_description(conn, ResourcesDescription({}, {}, {}, {}), "", "root")
@@ -216,7 +246,7 @@ def trail(conn: Connection) -> list[tuple[str, str, str]]:
 
 def ask(portal: Served, endpoint: Endpoint[..., Any], uid: int | None = None, token: str = "") -> Answered:
     asked = ASKED[endpoint.name]
-    body = None if endpoint.method == "GET" else json.dumps(asked.body or {})
+    body = None if endpoint.method == "GET" else asked.body if asked.is_raw else json.dumps(asked.body or {})
     headers = {"Content-Type": "application/json"} | (bearer(token) if token else {})
     return portal.request(endpoint.method, f"/api/v1{asked.path}", body, uid=uid, headers=headers)
 
@@ -298,6 +328,18 @@ def test_a_token_of_less_than_its_scope_changes_nothing(
         assert trail(conn) == []
     told = ask(portal, endpoint, token=enough)
     assert told.status == ASKED[endpoint.name].status or endpoint.name in OF_ROOT, told.body
+
+
+@pytest.mark.parametrize("endpoint", OF_STRANGERS, ids=lambda one: one.name)
+def test_what_is_for_strangers_answers_everybody_alike(
+    endpoint: Endpoint[..., Any], portal: Served, nobody: int, database: Database, mint: Mint
+) -> None:
+    """Nobody is looked at, and nothing of it is a change by anybody."""
+    answers = [ask(portal, endpoint, uid) for uid in (nobody - 7, nobody, None)] + [ask(portal, endpoint, token=mint())]
+    assert {told.status for told in answers} == {ASKED[endpoint.name].status}
+    assert len({tuple(told.body) for told in answers}) == 1
+    with database.begin() as conn:
+        assert trail(conn) == []
 
 
 def test_strangers_are_answered_where_the_page_says(open_portal: Served, database: Database) -> None:

@@ -4,18 +4,23 @@ import json
 import os
 import pwd
 from contextlib import ExitStack, closing, suppress
+from pathlib import Path
 
 import pytest
 
 from cigri.cli.command import grid_user
+from cigri.cli.signed_token import create_by_key
 from cigri.database import Database
 from cigri.endpoints.callers import whoami
 from cigri.endpoints.elsewhere import find_elsewhere
 from cigri.endpoints.remote import Remote
 from cigri.errors import ConfigError
 from cigri.flow.campaigns import move_campaign
-from cigri.rules.callers import Caller
+from cigri.flow.ssh_keys import put_key
+from cigri.rules.callers import Caller, Scope
 from cigri.settings.sections import PortalSettings, Settings
+from cigri.ssh_keys.challenge_text import WantedToken
+from cigri.ssh_keys.public_keys import read_public_key
 from cigri.states import CampaignState
 from modules.portal import make_app
 from modules.portal.errands import Errands
@@ -25,6 +30,7 @@ from tests.portal.browser import FORM, PROOF
 from tests.portal.conftest import Answered, Mint, Serve, Served
 from tests.portal.proxies import Proxied
 from tests.portal.raw import connected
+from tests.portal.ssh_keys import KEYGEN, make_key, public
 
 BASIC = b"Host: localhost\r\nAuthorization: Basic bm9ib2R5Om4=\r\n"  # nobody, by the password
 PROXY = PortalSettings(proxy="daemon", operators=("nobody",))
@@ -118,6 +124,19 @@ def test_programs_are_known_by_their_tokens_behind_it(proxied: Proxied, mint: Mi
     assert remote.ask(whoami).how == "token 1"
     remote.close()
     assert proxied.get("/token/api/v1/whoami", "nobody", {"X-Remote-User": "nobody"})[0] == 401
+
+
+@pytest.mark.skipif(KEYGEN is None, reason="needs OpenSSH's ssh-keygen")
+def test_the_signature_of_an_ssh_key_gives_a_token_behind_it(
+    proxied: Proxied, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = make_key(tmp_path / "key")
+    with database.begin() as conn:
+        put_key(conn, "nobody", read_public_key(public(key)))
+    monkeypatch.setenv("CIGRI_URL", f"https://127.0.0.1:{proxied.port}/token")
+    wanted = WantedToken("nobody", "", Scope.SUBMIT, 60, "")
+    made = create_by_key(key, wanted, for_root=False)
+    assert (made.user, made.scope) == ("nobody", Scope.SUBMIT)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from cigri.database import Database, interval
 from cigri.endpoints import API
 from cigri.endpoints.bodies import as_body
 from cigri.endpoints.remote import Remote
-from cigri.endpoints.submissions import add_tasks, check_campaign, submit_campaign
+from cigri.endpoints.submissions import add_tasks, check_campaign, submit_campaign, submit_stages
 from cigri.errors import CigriError, DescriptionError, PortalUnavailable
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.tables.campaigns import Campaign
@@ -169,6 +169,19 @@ def test_a_campaign_that_would_be_refused_by_now_is_found_by_its_key(
     with pytest.raises(CigriError, match="2 is all"):
         remote.send(submit_campaign, [described()])
     assert remote.send(submit_campaign, [described()], key="k") == SubmittedCampaign(1, None, [], 0, [])
+
+
+def test_stages_that_would_be_refused_by_now_are_found_by_their_key(
+    remote: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "two.py").write_text(MOST_OF_FOUR.replace("4", "2"))
+    stages, lines = [described(name="one"), described(name="two", after="one")], [1, 1]
+    assert [one.id for one in remote.send(submit_stages, stages, lines=lines, key="k")] == [1, 2]
+    monkeypatch.setenv("CIGRI_SET_ADMISSION_DIRECTORY", str(tmp_path))
+    with pytest.raises(CigriError, match="2 is all"):
+        remote.send(submit_stages, stages, lines=lines)
+    again = remote.send(submit_stages, stages, lines=lines, key="k")
+    assert again == [SubmittedCampaign(1, None, [], 0, []), SubmittedCampaign(2, None, [], 0, [])]
 
 
 def test_a_key_is_for_one_submission(portal: Served) -> None:

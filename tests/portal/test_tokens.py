@@ -11,10 +11,12 @@ from sqlalchemy.exc import IntegrityError
 
 from cigri.answers.tokens import MintedToken
 from cigri.database import Database
-from cigri.flow.tokens import end_token, forget_tokens, list_tokens
+from cigri.flow.ssh_keys import end_key, forget_keys, list_keys, put_key
+from cigri.flow.tokens import end_token, forget_tokens, list_tokens, put_token
 from cigri.rules.callers import Caller, Scope
 from cigri.rules.token_text import hash_of, read_token
 from cigri.settings.sections import PortalSettings, Settings
+from cigri.ssh_keys.public_keys import PublicKey
 from cigri.text.units import DAY
 from tests.factories import NOON, set_time
 from tests.portal.conftest import SECRET, Answered, Mint, Serve, Served, bearer
@@ -207,3 +209,19 @@ def test_those_that_are_over_are_forgotten_after_a_while(database: Database, min
         set_time(conn, NOON + timedelta(days=101))
         assert forget_tokens(conn, 90) == 1
         assert [token.id for token in list_tokens(conn, Caller("nobody"))] == [3]
+
+
+@pytest.mark.noon
+def test_keys_that_are_removed_are_forgotten_once_no_token_names_them(database: Database) -> None:
+    key = PublicKey("ssh-ed25519", b"k", "")
+    with database.begin() as conn:
+        made = [put_key(conn, user, key).id for user in ("nobody", "daemon", "games")]
+        put_token(conn, "nobody", "0" * 64, scope=Scope.READ, expires_in=90 * DAY, ssh_key_id=made[0])
+        for key_id in made[:2]:
+            end_key(conn, key_id, Caller("root"))
+        set_time(conn, NOON + timedelta(days=91))
+        assert forget_keys(conn, 90) == 1
+        assert [key.id for key in list_keys(conn, Caller("root"))] == [made[0], made[2]]
+        forget_tokens(conn, 0)
+        assert forget_keys(conn, 90) == 1
+        assert [key.id for key in list_keys(conn, Caller("root"))] == [made[2]]

@@ -68,6 +68,7 @@ PRINCIPLES = [
     shown(
         "pressure is a number: the time along the critical path",
         "modules/test_dates::test_pressure_is_the_accumulated_time_along_the_critical_path_to_the_end",
+        "modules/test_path::test_each_end_is_that_of_the_longest_path",
     ),
     shown(
         "so future durations are estimated",

@@ -1,4 +1,4 @@
-"""Every sentence of the two texts that this grid realises has a test that is there, or a reason why it has none."""
+"""Every sentence of the texts that this grid realises has a test that is there, or a reason why it has none."""
 
 import ast
 from collections.abc import Sequence
@@ -10,7 +10,9 @@ import pytest
 from tests.seeds.backends import BUCKETS, CONVERSION, PRINCIPLES
 from tests.seeds.grid_engine import GRID_ENGINE
 from tests.seeds.local import LOCAL
+from tests.seeds.oar_mechanisms import JOBS, SCHEDULING, SERVICES
 from tests.seeds.rfc7 import RFC7
+from tests.seeds.scheduler_design import ALGORITHMS, ITEMS, NOTES, PLAN, SPECIFICATION, STEPS
 from tests.seeds.sentence import Sentence, shown
 from tests.seeds.slurm import CONFIGURATION, NICE, RESOURCES
 
@@ -25,6 +27,15 @@ SEEDS = {
     "open-lmake, Slurm's configuration": (CONFIGURATION, 19),
     "open-lmake, nice": (NICE, 29),
     "open-lmake, Slurm's resources": (RESOURCES, 20),
+    "CiGri 2009, items": (ITEMS, 22),
+    "CiGri 2009, notes": (NOTES, 9),
+    "CiGri 2009, specification": (SPECIFICATION, 30),
+    "CiGri 2009, steps": (STEPS, 15),
+    "CiGri 2009, algorithms": (ALGORITHMS, 7),
+    "CiGri 2009, plan": (PLAN, 11),
+    "OAR, jobs": (JOBS, 16),
+    "OAR, scheduling": (SCHEDULING, 17),
+    "OAR, services": (SERVICES, 18),
 }
 every_seed = pytest.mark.parametrize("seed", SEEDS)
 

@@ -242,6 +242,16 @@ def test_sudo_that_refuses_makes_the_cluster_unreachable(sshd: Sshd, connections
         transport.run("true", TIMEOUT)
 
 
+@pytest.mark.parametrize(("extra", "cipher"), [("", "aes128-gcm@openssh.com"), ("Ciphers aes256-ctr", "aes256-ctr")])
+def test_the_cheapest_cipher_that_the_server_knows_is_used(
+    start_sshd: Callable[..., Sshd], connections: Connections, me: str, extra: str, cipher: str
+) -> None:
+    sshd = start_sshd(extra=f"LogLevel DEBUG1\n{extra}")
+    assert connections.transport("alpha", sshd.address(), me).run("echo in", TIMEOUT).out == "in\n"
+    ciphers = {line.split("cipher: ")[1].split()[0] for line in sshd.log.read_text().splitlines() if "cipher: " in line}
+    assert ciphers == {cipher}
+
+
 def _stranger(sshd: Sshd) -> socket.socket:
     """A connection that sshd has let in and that does not log in."""
     for _ in looks():

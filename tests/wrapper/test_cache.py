@@ -29,7 +29,7 @@ FILE = CachedFile(sha256(CONTENT).hexdigest())
 
 
 def held(cluster: Cluster, *files: CachedFile) -> list[int | None]:
-    return parse_cached(files, cluster.ask(ask_cache(BASE, files)))
+    return parse_cached(files, cluster.ask(ask_cache(BASE, files))).held
 
 
 def send(cluster: Cluster, file: CachedFile, offset: int, content: bytes, promised: int = 0) -> int:
@@ -94,6 +94,18 @@ def test_what_is_not_the_file_is_removed(cluster: Cluster) -> None:
     assert not finish(cluster, FILE)
     assert held(cluster, FILE) == [0]
     assert list(cache(cluster).iterdir()) == []
+
+
+@pytest.mark.parametrize("does", ["exit 127", "cat >/dev/null; exit 1", "echo 'unknown option -r' >&2; exit 1"])
+def test_an_openssl_that_does_not_tell_the_sum_is_no_harm(cluster: Cluster, does: str) -> None:
+    program = cluster.home / "bin" / "openssl"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\n>>"$HOME/asked"\n{does}\n')
+    program.chmod(0o755)
+    cluster.environment["PATH"] = f"{program.parent}:{cluster.environment['PATH']}"
+    send(cluster, FILE, 0, CONTENT)
+    assert finish(cluster, FILE)
+    assert (cluster.home / "asked").exists()
 
 
 def test_a_directory_is_unpacked_and_nobody_changes_it(cluster: Cluster) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from cigri.errors import AnswerUnreadable
-from cigri.script.answers import RawAnswer
+from cigri.script.answers import Answer, RawAnswer
 from cigri.text.relative_paths import leads_below
 from cigri.wrapper import JobKey
 from cigri.wrapper.parcels import (
@@ -16,8 +16,10 @@ from cigri.wrapper.parcels import (
     FilePiece,
     Parcel,
     ParcelFile,
+    drop_parcels,
     fetch_files,
     fetch_rest,
+    parse_dropped,
     parse_files,
     parse_rest,
 )
@@ -110,6 +112,24 @@ def test_a_second_name_of_a_file_is_asked_for_alone(cluster: Cluster) -> None:
 def test_where_nothing_was_ever_written_nothing_is(cluster: Cluster) -> None:
     assert fetch(cluster, FIRST, SECOND) == []
     assert rest(cluster, b"a") == []
+
+
+def test_what_has_come_is_removed_and_nothing_else(cluster: Cluster) -> None:
+    (cluster.home / "secret").mkdir()
+    (cluster.home / "secret" / "key").write_text("mine")
+    for parcel in (FIRST, SECOND):
+        put(cluster, parcel, b"a", b"x")
+    (cluster.base / FIRST.name / "way").symlink_to(cluster.home / "secret")
+    for _ in range(2):
+        parse_dropped(cluster.ask(drop_parcels(BASE, [FIRST])))
+    assert fetch(cluster, FIRST, SECOND) == [(b"a", 1, b"x")]
+    assert not (cluster.base / FIRST.name).exists()
+    assert (cluster.home / "secret" / "key").read_text() == "mine"
+
+
+def test_what_cannot_be_removed_is_told() -> None:
+    with pytest.raises(AnswerUnreadable, match="busy"):
+        parse_dropped(Answer(74, "", "rm: busy"))
 
 
 @pytest.mark.parametrize("path", [b"", b"/etc/passwd", b"..", b"a/../b", b"a//b", b"./a", b"a/", b"a\0b"])

@@ -3,6 +3,7 @@ Read by: predictor.
 """
 
 from collections import defaultdict
+from collections.abc import Collection
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -10,8 +11,7 @@ from sqlalchemy import BigInteger, Connection, Select, and_, cast, func, select
 from sqlalchemy.sql.elements import ColumnElement, Label
 
 from cigri.flow.forecasts import NewForecast
-from cigri.flow.views.progress import NOT_DONE_YET
-from cigri.states import OPEN_CAMPAIGNS, CampaignType
+from cigri.states import LEFT_TO_DO, OPEN_CAMPAIGNS, CampaignType
 from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.jobs import Job
 from cigri.tables.tasks import TaskCount
@@ -28,9 +28,9 @@ class PresentForecast(NamedTuple):
 NO_FORECAST = PresentForecast(None, None, None)
 
 
-def list_alike(conn: Connection) -> dict[int, dict[int, int]]:
+def list_alike(conn: Connection, apart: Collection[int] = ()) -> dict[int, dict[int, int]]:
     """Open campaigns of which no job was ever made: by the first of those that differ only in how many tasks they have,
-    the others, with the tasks that each has left.
+    the others, with the tasks that each has left; without those that stand `apart`.
 
     What is read of them meets here: joined in the database, each would be compared with each, as the planner does not
     know how many there are.
@@ -45,7 +45,7 @@ def list_alike(conn: Connection) -> dict[int, dict[int, int]]:
     for shape, replicates, ids in conn.execute(_asked()):
         for id in ids:
             tasks, present = left.get(id), forecasts.get(id, NO_FORECAST)
-            if tasks is not None and present.fewest == present.most:
+            if tasks is not None and id not in apart and present.fewest == present.most:
                 alike[shape, replicates, present.shape, present.most == tasks][id] = tasks
     several = (sorted(some.items()) for some in alike.values() if len(some) > 1)
     return {first: dict(others) for (first, _), *others in several}
@@ -58,7 +58,7 @@ def _left() -> Select[*tuple[Any, ...]]:
     each = (
         select(count.campaign_id, cast(func.sum(count.n), BigInteger).label("tasks"))
         .join(Campaign, and_(Campaign.c.id == count.campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS)))
-        .where(count.state.in_(NOT_DONE_YET))
+        .where(count.state.in_(LEFT_TO_DO))
         .group_by(count.campaign_id)
         .having(func.sum(count.n) > 0, func.sum(count.known) == 0)
         .subquery()

@@ -2,7 +2,7 @@
 Read by: portal, users.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -23,10 +23,12 @@ from cigri.states import OPEN_CAMPAIGNS, EventLevel, JobState, StepState, TaskSt
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster, Forecast, Hold
 from cigri.tables.clusters import Cluster, ClusterState, Drain
 from cigri.tables.grid import Event, Project
+from cigri.tables.inputs import TaskPlace
 from cigri.tables.jobs import Job
 from cigri.tables.tasks import TaskCount
 from cigri.text.units import HOUR
 
+PARCELS = ("uncollected", "uncollected_bytes", "collected", "lost")
 OBSTACLES = ("CLUSTER_SET_ASIDE", "RESULTS_DOUBTED", "PROLOGUE_FAILED", "EPILOGUE_FAILED", *HALT_PROBLEMS)
 
 
@@ -54,6 +56,7 @@ def _campaigns() -> Select[*tuple[Any, ...]]:
         .where(Event.c.campaign_id == Campaign.c.id, Event.c.closed_at.is_(None), Event.c.level == EventLevel.ERROR)
         .lateral()
     )
+    parcels = _parcels()
     held = select(Hold.c.id).where(
         Hold.c.campaign_id == Campaign.c.id, Hold.c.cluster_id.is_(None), Hold.c.job_id.is_(None)
     )
@@ -88,10 +91,12 @@ def _campaigns() -> Select[*tuple[Any, ...]]:
             counts.c.total,
             _running_jobs().label("running"),
             _failed_epilogues().exists().label("has_failed_epilogue"),
+            *(parcels.c[name] for name in PARCELS),
         )
         .select_from(Campaign)
         .join(counts, true())
         .join(errors, true())
+        .join(parcels, true())
         .outerjoin(Project, Project.c.id == Campaign.c.project_id)
         .outerjoin(Forecast, and_(Forecast.c.campaign_id == Campaign.c.id, Forecast.c.cluster_id.is_(None)))
         .order_by(Campaign.c.id)
@@ -131,10 +136,14 @@ def _parts() -> Select[*tuple[Any, ...]]:
             live.c.running,
             part.c.prologue,
             part.c.epilogue,
-            part.c.lacks_inputs,
+            or_(part.c.lacks_inputs, _lack_own_inputs()).label("lacks_inputs"),
+            part.c.outputs_wait,
             part.c.done,
             part.c.failed,
             part.c.resubmitted,
+            part.c.width,
+            part.c.profiled,
+            *_profile(),
             _throughput(part.c.done),
             Forecast.c.mean,
             Forecast.c.deviation,
@@ -168,6 +177,17 @@ def _parts() -> Select[*tuple[Any, ...]]:
         )
         .order_by(part.c.campaign_id, Cluster.c.name)
     )
+
+
+def _profile() -> Iterator[Label[Any]]:
+    """Null where no task has told what it used."""
+    part = CampaignCluster.c
+    means = {name: part[name] / func.nullif(part.profiled, 0) for name in ("cpu", "bytes_read", "bytes_written")}
+    most = {name: case((part.profiled > 0, part[name])) for name in ("most_cpu", "most_read", "most_written")}
+    busy = part.cpu / func.nullif(part.profiled_seconds, 0)
+    told = means | most | {"busy": busy}
+    for name in ("cpu", "most_cpu", "busy", "bytes_read", "most_read", "bytes_written", "most_written"):
+        yield cast(told[name], DOUBLE_PRECISION).label(name)
 
 
 def _is_barred() -> ColumnElement[bool]:
@@ -219,6 +239,13 @@ def _counts() -> Any:
     )
     total = cast(func.coalesce(func.sum(TaskCount.c.n), 0), BigInteger).label("total")
     return select(*sums, total).where(TaskCount.c.campaign_id == Campaign.c.id).lateral()
+
+
+def _parcels() -> LateralFromClause:
+    """Of all shares of a campaign."""
+    part = CampaignCluster.c
+    sums = (cast(func.coalesce(func.sum(part[name]), 0), BigInteger).label(name) for name in PARCELS)
+    return select(*sums).where(part.campaign_id == Campaign.c.id).lateral()
 
 
 def _throughput(done: ColumnElement[int]) -> Label[float | None]:
@@ -281,3 +308,13 @@ def _wanted(ids: Sequence[int] | None, user: str, with_ended: bool) -> ColumnEle
     else:
         chosen = or_(Campaign.c.state.in_(OPEN_CAMPAIGNS), literal(with_ended))
     return and_(chosen, Campaign.c.grid_user == user) if user else chosen
+
+
+def _lack_own_inputs() -> ColumnElement[bool]:
+    """Do tasks of a campaign wait on a cluster for files of their own, and none has them?"""
+    place = TaskPlace.c
+    here = select(place.number).where(
+        place.campaign_id == CampaignCluster.c.campaign_id, place.cluster_id == CampaignCluster.c.cluster_id
+    )
+    here = here.correlate(CampaignCluster)
+    return and_(here.where(~place.is_furnished).exists(), ~here.where(place.is_furnished).exists())

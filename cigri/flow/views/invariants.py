@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, and_, func, or_, select
 from sqlalchemy.sql.selectable import Select
 
-from cigri.states import BatchState, CampaignState, JobKind, JobState, KillReason, TaskState
-from cigri.tables.campaigns import Campaign
+from cigri.states import LEFT_TO_DO, BatchState, CampaignState, JobKind, JobState, KillReason, TaskState
+from cigri.tables.campaigns import Campaign, CampaignCluster
+from cigri.tables.dependencies import Dependency
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.parcels import Parcel
 from cigri.tables.tasks import Task, TaskCount
 from cigri.tables.wishes import Kill
 
@@ -36,6 +38,18 @@ _there = (
 _of_live_job = select(Attempt.c.task_id).where(Attempt.c.job_id == Job.c.id, Attempt.c.outcome.is_(None)).exists()
 _other = Attempt.alias()
 _was_replicated = select(_other.c.task_id).where(_other.c.task_id == Attempt.c.task_id, _other.c.is_replica).exists()
+_of_blocked_task = and_(Dependency.c.campaign_id == Task.c.campaign_id, Dependency.c.met_at.is_(None))
+_waits_for_another = select(Dependency.c.id).where(_of_blocked_task).exists()
+
+_awaited = (
+    select(Parcel.c.campaign_id, Parcel.c.cluster_id, func.count().label("n"), func.sum(Parcel.c.bytes).label("bytes"))
+    .where(Parcel.c.collected_at.is_(None), Parcel.c.lost_at.is_(None))
+    .group_by(Parcel.c.campaign_id, Parcel.c.cluster_id)
+    .subquery()
+)
+_is_of_share = and_(
+    _awaited.c.campaign_id == CampaignCluster.c.campaign_id, _awaited.c.cluster_id == CampaignCluster.c.cluster_id
+)
 
 RULES: dict[str, Select[Any]] = {
     "an assigned task has a live attempt": select(Task.c.id).where(Task.c.state == TaskState.ASSIGNED, ~_live),
@@ -90,11 +104,30 @@ RULES: dict[str, Select[Any]] = {
             or_(
                 and_(
                     Campaign.c.state == CampaignState.TERMINATED,
-                    Task.c.state.in_((TaskState.WAITING, TaskState.ASSIGNED)),
+                    Task.c.state.in_(LEFT_TO_DO),
                 ),
-                and_(Campaign.c.state == CampaignState.CANCELLED, Task.c.state == TaskState.WAITING),
+                and_(
+                    Campaign.c.state == CampaignState.CANCELLED,
+                    Task.c.state.in_((TaskState.BLOCKED, TaskState.WAITING)),
+                ),
             )
         )
+    ),
+    "outputs are counted as they are awaited, and an ended campaign awaits none": (
+        select(CampaignCluster.c.campaign_id)
+        .join(Campaign, Campaign.c.id == CampaignCluster.c.campaign_id)
+        .outerjoin(_awaited, _is_of_share)
+        .where(Campaign.c.archived_at.is_(None))
+        .where(
+            or_(
+                CampaignCluster.c.uncollected != func.coalesce(_awaited.c.n, 0),
+                CampaignCluster.c.uncollected_bytes != func.coalesce(_awaited.c.bytes, 0),
+                and_(Campaign.c.state == CampaignState.TERMINATED, CampaignCluster.c.uncollected > 0),
+            )
+        )
+    ),
+    "a task is blocked only while its campaign waits for another": (
+        select(Task.c.id).where(Task.c.state == TaskState.BLOCKED, ~_waits_for_another)
     ),
     "an ended job is not to be killed, unless its cluster lists it again": (
         select(Kill.c.job_id)

@@ -89,6 +89,9 @@ def find_job(conn: Connection, job_id: int) -> JobView | None:
             case((_IS_LIVE, Job.c.halted_since)).label("halted_since"),
             and_(_IS_LIVE, is_job_held()).label("is_held"),
             case((Job.c.kind == JobKind.TASKS, part.settings["resources"])).label("resources"),
+            Batch.c.checkpoint_period,
+            Batch.c.checkpoint_life,
+            Batch.c.checkpoint_cost,
         )
         .join(Campaign, Campaign.c.id == Job.c.campaign_id)
         .join(Cluster, Cluster.c.id == Job.c.cluster_id)

@@ -100,10 +100,11 @@ def list_doubts(conn: Connection) -> list[int]:
 
 
 def count_left(conn: Connection, campaign_id: int) -> int:
-    """Tasks of the campaign that wait or are in jobs."""
+    """Tasks of the campaign that wait, be it for another campaign, or are in jobs."""
     count = TaskCount.c
     tasks = select(func.coalesce(func.sum(count.n), 0)).where(count.campaign_id == campaign_id)
-    return int(conn.execute(tasks.where(count.state.in_((TaskState.WAITING, TaskState.ASSIGNED)))).scalar_one())
+    left = (TaskState.BLOCKED, TaskState.WAITING, TaskState.ASSIGNED)
+    return int(conn.execute(tasks.where(count.state.in_(left))).scalar_one())
 
 
 def list_demands(conn: Connection) -> list[Demand]:

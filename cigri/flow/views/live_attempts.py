@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Integer, and_, false, func, literal, or_, select
+from sqlalchemy import BigInteger, Connection, Integer, and_, case, false, func, literal, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
@@ -16,7 +16,7 @@ from cigri.database.typed_rows import read_all
 from cigri.flow.live_jobs import chosen_jobs
 from cigri.rules.verdicts import Saving
 from cigri.tables.campaigns import CampaignCluster
-from cigri.tables.jobs import Attempt, Job
+from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.tasks import Task
 from cigri.tables.wishes import CheckpointRequest
 
@@ -94,7 +94,7 @@ def _attempts_of(
             retries.label("retries"),
             Task.c.checkpoints,
             func.coalesce(func.jsonb_typeof(settings["checkpoint"]) == "object", false()).label("has_checkpoint"),
-            settings["checkpoint"]["period"].as_integer().label("period"),
+            _period(settings["checkpoint"]["period"]).label("period"),
             func.coalesce(settings["idempotent"].as_boolean(), false()).label("is_idempotent"),
             CheckpointRequest.c.heard_at.is_not(None).label("was_heard"),
             is_shared.label("is_shared"),
@@ -108,6 +108,13 @@ def _attempts_of(
             CampaignCluster,
             and_(CampaignCluster.c.campaign_id == Job.c.campaign_id, CampaignCluster.c.cluster_id == Job.c.cluster_id),
         )
+        .outerjoin(Batch, Batch.c.id == Job.c.batch_id)
         .outerjoin(CheckpointRequest, CheckpointRequest.c.job_id == Attempt.c.job_id)
         .where(Attempt.c.outcome.is_(None))
     )
+
+
+def _period(described: ColumnElement[Any]) -> ColumnElement[int | None]:
+    """Between the checkpoints that its task is asked for: its user's, else what the grid chose for its batch."""
+    is_given = func.jsonb_typeof(described) == "number"
+    return case((is_given, described.as_integer()), else_=Batch.c.checkpoint_period)

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, case, select
+from sqlalchemy import Connection, and_, case, func, select
+from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import among
 from cigri.database.typed_rows import read_all
 from cigri.flow.views.jobs import RESULTS
 from cigri.states import TaskState
-from cigri.tables.campaigns import Campaign
+from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.parcels import Parcel
 from cigri.tables.tasks import Task
 
 ENDED_TASKS = (TaskState.DONE, TaskState.FAILED, TaskState.CANCELLED)
@@ -33,6 +35,10 @@ class PlacedOutput(NamedTuple):
     position: int
     files: int
     bytes: int
+    collected_at: datetime | None
+    removed_at: datetime | None
+    is_delivered: bool
+    to: str | None
 
 
 def list_placed(
@@ -54,12 +60,18 @@ def list_placed(
             Attempt.c.position,
             Attempt.c.files,
             Attempt.c.bytes,
+            Parcel.c.collected_at,
+            Parcel.c.removed_at,
+            func.coalesce(Parcel.c.is_delivered, False).label("is_delivered"),
+            CampaignCluster.c.settings["collect"]["to"].astext.label("to"),
         )
         .select_from(Task)
         .join(Attempt, and_(Attempt.c.task_id == Task.c.id, Attempt.c.number == shown))
         .join(Job, Job.c.id == Attempt.c.job_id)
         .join(Batch, Batch.c.id == Job.c.batch_id)
         .join(Cluster, Cluster.c.id == Job.c.cluster_id)
+        .join(CampaignCluster, _is_of_job())
+        .outerjoin(Parcel, and_(Parcel.c.task_id == Task.c.id, Parcel.c.attempt == Attempt.c.number))
         .where(Task.c.campaign_id == campaign_id, Task.c.number > after, Attempt.c.outcome.is_not(None))
         .where(Task.c.state == TaskState.FAILED if failed else Task.c.state.in_(ENDED_TASKS))
         .where(Job.c.array_index.is_not(None))
@@ -69,6 +81,11 @@ def list_placed(
     if numbers is not None:
         statement = statement.where(Task.c.number.in_(among(numbers)))
     return read_all(conn, PlacedOutput, statement)
+
+
+def _is_of_job() -> ColumnElement[bool]:
+    part = CampaignCluster.c
+    return and_(part.campaign_id == Job.c.campaign_id, part.cluster_id == Job.c.cluster_id)
 
 
 def find_purged(conn: Connection, campaign_id: int) -> datetime | None:

@@ -14,14 +14,13 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
 from cigri.database import among_given
 from cigri.database.typed_rows import read_all
 from cigri.flow.forecasts import NewForecast
-from cigri.states import OPEN_CAMPAIGNS, BatchState, CampaignType, JobState, TaskState
+from cigri.states import LEFT_TO_DO, OPEN_CAMPAIGNS, BatchState, CampaignType, JobState
 from cigri.tables.campaigns import Bucket, BucketAverage, Campaign, CampaignCluster, Completion, Forecast
 from cigri.tables.clusters import ClusterForecast
 from cigri.tables.jobs import Batch, Job
 from cigri.tables.tasks import REMAINS, Task, TaskCount
 
 COUNTED = ("n", "known", "expected")
-NOT_DONE_YET = (TaskState.WAITING, TaskState.ASSIGNED)
 
 FIGURES = ("throughput", "mean", "deviation", "remaining", "median", "p95", "keep", "send", "submitted")
 """What the present forecast says of a campaign on a cluster, besides `ratio`, `free` and `memory`."""
@@ -234,7 +233,7 @@ def _averages() -> Subquery:
 
 
 def _remaining() -> Subquery:
-    """Tasks that wait or are assigned, by campaign: `n`, and those of them that succeeded in an earlier campaign.
+    """Tasks that are left to do, by campaign: `n`, and those of them that succeeded in an earlier campaign.
 
     `known` of them took `expected` seconds in all at speed 1, by the counts that triggers keep; `longest`, of the
     longest of them, is looked up in an index where any is known. It is assumed that a task takes as long as it did
@@ -243,7 +242,7 @@ def _remaining() -> Subquery:
     left = (
         select(TaskCount.c.campaign_id, *(func.sum(TaskCount.c[name]).label(name) for name in COUNTED))
         .join(Campaign, and_(Campaign.c.id == TaskCount.c.campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS)))
-        .where(TaskCount.c.state.in_(NOT_DONE_YET))
+        .where(TaskCount.c.state.in_(LEFT_TO_DO))
         .group_by(TaskCount.c.campaign_id)
         .subquery()
     )

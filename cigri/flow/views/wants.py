@@ -15,10 +15,11 @@ from sqlalchemy import BigInteger, Connection, and_, case, cast, func, or_, sele
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database.typed_rows import read_all
+from cigri.database.typed_rows import read_all, read_by
 from cigri.estimates.speeds import FEWEST_FOR_SPEED
 from cigri.flow.ceilings import Share
 from cigri.flow.holds import list_held
+from cigri.flow.task_places import count_furnished
 from cigri.flow.views.delays import NO_DELAYS, list_delays
 from cigri.flow.views.destinations import only_waiting
 from cigri.flow.views.queued_jobs import list_asked
@@ -63,6 +64,14 @@ class Claim(NamedTuple):
     pressure: float
     clusters: tuple[int, ...] = ()
     own_priority: int = 0
+
+
+class BegunCampaign(NamedTuple):
+    """Tasks of a campaign that do not wait any more, and those of them that are in jobs now."""
+
+    user: str
+    begun: int
+    live: int
 
 
 class Want(NamedTuple):
@@ -116,13 +125,15 @@ class Want(NamedTuple):
 class _Tasks(NamedTuple):
     """Of a campaign: those that wait for any cluster, and those in jobs that may have another attempt.
 
-    What those that wait ask for, one number for each bucket, beside the settings on a cluster.
+    What those that wait ask for, one number for each bucket, beside the settings on a cluster. `have_inputs`: each of
+    them waits for the cluster where its own inputs are.
     """
 
     type: CampaignType
     waiting: int
     spare: int
     asked: tuple[int, ...] = ()
+    have_inputs: bool = False
 
 
 class _Alike(NamedTuple):
@@ -174,6 +185,25 @@ def list_claims(conn: Connection, wants: Sequence[Want], *, everybody: bool = Fa
     return [claim for claim in claims if everybody or claim.clusters]
 
 
+def list_begun(conn: Connection) -> dict[int, BegunCampaign]:
+    """By campaign, of those in treatment."""
+    count, campaign = TaskCount.c, Campaign.c
+    begun = func.sum(count.n).filter(count.state.not_in((TaskState.BLOCKED, TaskState.WAITING)))
+    live = func.sum(count.n).filter(count.state == TaskState.ASSIGNED)
+    statement = (
+        select(
+            campaign.id,
+            campaign.grid_user.label("user"),
+            cast(func.coalesce(begun, 0), BigInteger).label("begun"),
+            cast(func.coalesce(live, 0), BigInteger).label("live"),
+        )
+        .join(TaskCount, count.campaign_id == campaign.id)
+        .where(campaign.state == CampaignState.IN_TREATMENT, campaign.type == CampaignType.DEFAULT)
+        .group_by(campaign.id)
+    )
+    return read_by(conn, "id", BegunCampaign, statement)
+
+
 def list_wants(conn: Connection, errors: int, same_cluster: float, scouting: float = 30.0) -> list[Want]:
     """In the order of submission; `errors` is the number of failures in a row that puts a campaign on trial.
 
@@ -186,6 +216,9 @@ def list_wants(conn: Connection, errors: int, same_cluster: float, scouting: flo
         live[share] = live.get(share, NO_JOBS)._replace(bound=number)
     for share, number in _shunned(conn).items():
         live[share] = live.get(share, NO_JOBS)._replace(shunned=number)
+    furnished = [campaign_id for campaign_id, own_tasks in tasks.items() if own_tasks.have_inputs]
+    for share, number in (count_furnished(conn, furnished) if furnished else {}).items():
+        live[share] = live.get(share, NO_JOBS)._replace(bound=number)
     held = list_held(conn)
     by_settings: dict[tuple[int, tuple[int, ...]], tuple[int, ...]] = {}
     wants = []
@@ -197,10 +230,12 @@ def list_wants(conn: Connection, errors: int, same_cluster: float, scouting: flo
             is_held = held and ((campaign_id, None) in held or share in held)
             if is_held or (own_tasks := tasks.get(campaign_id)) is None:
                 continue
-            type, waiting, spare, anywhere = own_tasks
+            type, waiting, spare, anywhere, have_inputs = own_tasks
             if (asked_here := by_settings.get((asked, anywhere))) is None:
                 asked_here = by_settings[asked, anywhere] = tuple(asked ^ bucket for bucket in anywhere)
             jobs, proven_now, queued, bound, shunned = here = live.get(share, NO_JOBS)
+            if have_inputs and not bound:
+                continue
             wants.append(
                 Want(
                     campaign_id,
@@ -243,6 +278,7 @@ def _tasks(conn: Connection, bound: Mapping[Share, int]) -> dict[int, _Tasks]:
         select(
             campaign.id,
             campaign.type,
+            campaign.tasks_have_inputs,
             cast(func.coalesce(waiting, 0), BigInteger).label("waiting"),
             cast(func.coalesce(spare, 0), BigInteger).label("spare"),
         )
@@ -251,7 +287,9 @@ def _tasks(conn: Connection, bound: Mapping[Share, int]) -> dict[int, _Tasks]:
         .group_by(campaign.id)
     )
     return {
-        row.id: _Tasks(row.type, row.waiting - bound_anywhere.get(row.id, 0), row.spare, asked.get(row.id, ()))
+        row.id: _Tasks(row.type, 0, 0, asked.get(row.id, ()), True)
+        if row.tasks_have_inputs
+        else _Tasks(row.type, row.waiting - bound_anywhere.get(row.id, 0), row.spare, asked.get(row.id, ()))
         for row in counts.all()
         if row.waiting > 0 or row.spare > 0
     }
@@ -283,6 +321,7 @@ def _shares(errors: int) -> Select[*tuple[Any, ...]]:
             or_(part.blocked_until.is_(None), part.blocked_until <= func.now()),
             part.sink_since.is_(None),
             ~part.lacks_inputs,
+            ~part.outputs_wait,
         )
         .subquery()
     )

@@ -1,6 +1,5 @@
 """One run of what may come: the modules on a small grid, until the campaigns that may be submitted have ended."""
 
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -60,7 +59,7 @@ class Future(Clockwork):
         }
         super().__init__(database, _small(settings, plan), sites, start)
 
-    def run(self, deadline: float, clock: Callable[[], float] = time.monotonic) -> dict[int, CampaignOutcome]:
+    def run(self, deadline: float, clock: Callable[[], float]) -> dict[int, CampaignOutcome]:
         """By number of the plan; it is cut short when the clock shows `deadline`."""
         self.advance(WARM_UP)
         self._submit()
@@ -73,9 +72,11 @@ class Future(Clockwork):
     def _submit(self) -> None:
         with self.database.begin() as conn:
             put_picture(conn, self._board.rows, self._board.left)
-            self._numbers = {campaign_id: campaign_id for campaign_id in self._board.left}
+            ids = {campaign_id: campaign_id for campaign_id in self._board.left}
             for number, order in self._board.orders.items():
-                self._numbers[put_campaign(conn, without_inputs(order.campaign), range(order.tasks))] = number
+                after = [each._replace(required_id=ids[each.required_id]) for each in order.after]
+                ids[number] = put_campaign(conn, without_inputs(order.campaign), range(order.tasks), after=after)
+            self._numbers = {campaign_id: number for number, campaign_id in ids.items()}
 
     def _ordered(self) -> list[tuple[int, int]]:
         return [pair for pair in self._numbers.items() if pair[1] in self._plan.orders]
@@ -129,7 +130,7 @@ def _system(name: str, hardware: Hardware, luck: Random) -> BatchSystem:
 def _small(settings: Settings, plan: Plan) -> Settings:
     """Numbers of jobs, as small as the grid; what changes nothing in a run is done once."""
     policy = settings.policy
-    counts = {name: plan.scale.count(getattr(policy, name)) for name in ("scouts", "handful")}
+    counts = {name: plan.scale.count(getattr(policy, name)) for name in ("scouts", "handful", "first_jobs")}
     small = {**counts, "stake": policy.stake / plan.scale.cores}
     never = {
         "discovery": FARTHEST_FUTURE,

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cigri.errors import CigriError
+from cigri.flow.dependencies import NewDependency
 from cigri.flow.known_tasks import KnownPast
 from cigri.flow.picture import CommandPast, Picture
-from cigri.flow.submissions import NewCampaign
-from cigri.states import SubjectKind
+from cigri.flow.submissions import NewCampaign, NewCampaignCluster
+from cigri.rules.quotas import BEST_EFFORT, Kinship, QuotaRule, in_force
 from modules.laboratory.whatif.durations import Durations, Total, durations
 from modules.laboratory.whatif.scale import RemainingWork, Scale, scale
 
@@ -19,11 +20,15 @@ Command = tuple[str, str]
 
 
 class Prospect(NamedTuple):
-    """A campaign as it would be submitted, its number of tasks, and what is known of those that ran before."""
+    """A campaign as it would be submitted, its number of tasks, and what is known of those that ran before.
+
+    It waits for those of `after`: campaigns of the grid, or, by -1, -2..., the orders before it.
+    """
 
     campaign: NewCampaign
     tasks: int
     known: KnownPast = NOTHING_KNOWN
+    after: Sequence[NewDependency] = ()
 
     @property
     def command(self) -> Command:
@@ -60,7 +65,18 @@ def plan(picture: Picture, orders: Sequence[Prospect], period: float) -> Plan:
     seen = {cluster_id: picture.clusters[cluster_id] for cluster_id in names}
     rooms = {id: max(0, cluster.total - cluster.unavailable - cluster.others) for id, cluster in seen.items()}
     cycle = max((cluster.cycle or 0.0 for cluster in seen.values()), default=0.0) or period
-    return Plan(picture, numbered, works, scale(works, list(numbered), rooms, cycle), names, closed, cycle)
+    sizes = scale(works, list(numbered), rooms, cycle, _task_by_task(numbered))
+    return Plan(picture, numbered, works, sizes, names, closed, cycle)
+
+
+def _task_by_task(orders: Mapping[int, Prospect]) -> list[tuple[int, int]]:
+    """Pairs of orders of which a task of the first waits for that of its number of the second."""
+    return [
+        (number, required.required_id)
+        for number, order in orders.items()
+        for required in order.after
+        if required.is_same and required.required_id in orders
+    ]
 
 
 def _clusters(picture: Picture) -> tuple[dict[int, str], dict[str, str]]:
@@ -106,20 +122,29 @@ def _ordered(
     lasting = _durations(settings, past.get(order.command, {}), order.known)
     limits = {row["name"]: row["capacity"] for row in picture.rows["limits"]}
     most = [limits[name] // tokens for part in parts.values() for name, tokens in part.limits.items()]
-    most += [cores // max(widths.values(), default=1) for cores in _quotas(picture, order.campaign.user)]
+    most += [cores // max(widths.values(), default=1) for cores in _quotas(picture, order.campaign)]
     if parts and all(part.max_jobs for part in parts.values()):
         most.append(sum(part.max_jobs or 0 for part in parts.values()))
     return RemainingWork(order.tasks, lasting, widths, min(most, default=None))
 
 
-def _quotas(picture: Picture, user: str) -> list[int]:
-    """The user's on the whole grid, if there is one."""
-    quotas = {
-        row["name"]: row["cores"]
+def _quotas(picture: Picture, campaign: NewCampaign) -> list[int]:
+    """The cores of those on the whole grid that all its jobs are under."""
+    declared = {
+        QuotaRule(row["queue"], row["project"], row["type"], row["grid_user"]): int(row["cores"])
         for row in picture.rows["quotas"]
-        if row["cluster_id"] is None and row["kind"] is SubjectKind.USER
+        if row["cluster_id"] is None and row["cores"] is not None
     }
-    return [quotas[name] for name in (user, "*") if name in quotas][:1]
+    over = [
+        in_force(declared, Kinship(part.settings.get("queue", ""), campaign.project, _type(part), campaign.user))
+        for part in campaign.clusters.values()
+    ]
+    together = set(over[0]).intersection(*over) if over else set()
+    return [min(over[0][rule]) for rule in together]
+
+
+def _type(part: NewCampaignCluster) -> str:
+    return str(part.settings.get("type", BEST_EFFORT))
 
 
 def _stored(

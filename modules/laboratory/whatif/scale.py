@@ -6,7 +6,7 @@ that lasts as long as they do one after the other: the more rounds, the less the
 """
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from modules.laboratory.whatif.durations import Durations
 
 MOST_SIMULATED_TASKS = 80
 WAVES = 5  # of tasks on the cores of a campaign, that are left of more
+PAIRED_WAVES = 20  # where a task of another campaign waits for each of them
 LOOKS = 10  # cycles until the campaign would end, alone on the grid
 LOOKS_AT_ALL = 12  # cycles until all would have ended
 STEADY_WAVES = 10  # cycles of equal length, before they grow
@@ -54,12 +55,25 @@ class Scale(NamedTuple):
         return min(grown, max(self.cycle, self.all_work / LOOKS_AT_ALL)) if now < 2 * self.all_work else grown
 
 
-def scale(works: Mapping[int, RemainingWork], own: Collection[int], rooms: Mapping[int, int], cycle: float) -> Scale:
-    """`rooms`: cores that others leave, by cluster; `cycle`: seconds of a real one, none is shorter."""
+def scale(
+    works: Mapping[int, RemainingWork],
+    own: Collection[int],
+    rooms: Mapping[int, int],
+    cycle: float,
+    pairs: Sequence[tuple[int, int]] = (),
+) -> Scale:
+    """`rooms`: cores that others leave, by cluster; `cycle`: seconds of a real one, none is shorter.
+
+    The two of each of `pairs` have tasks that stand for as many, which are few.
+    """
     slots = {campaign_id: _slots(work, rooms) for campaign_id, work in works.items()}
+    waves = {campaign_id: PAIRED_WAVES for pair in pairs for campaign_id in pair}
     together = {
-        campaign_id: max(1, math.floor(work.tasks / slots[campaign_id] / WAVES)) for campaign_id, work in works.items()
+        campaign_id: max(1, math.floor(work.tasks / slots[campaign_id] / waves.get(campaign_id, WAVES)))
+        for campaign_id, work in works.items()
     }
+    for one, other in [*pairs, *reversed(pairs)]:
+        together[one] = together[other] = min(together[one], together[other])
     played = sum(work.tasks / together[campaign_id] for campaign_id, work in works.items())
     cores = max(1.0, played / MOST_SIMULATED_TASKS)
     alone = min(_seconds(works[campaign_id], slots[campaign_id]) for campaign_id in own)

@@ -4,11 +4,12 @@ from collections.abc import Container, Mapping
 from random import Random
 from typing import Any, NamedTuple
 
+from cigri.flow.dependencies import NewDependency
 from cigri.flow.picture import Rows
 from cigri.flow.submissions import NewCampaignCluster
 from cigri.rules.buckets import without_formulas
 from cigri.settings.cluster import parse_config
-from cigri.states import StepState
+from cigri.states import AfterWhen, StepState
 from modules.laboratory.cluster.faults import NO_FAULTS, Faults
 from modules.laboratory.cluster.machine import Machine
 from modules.laboratory.scenario import MACHINES
@@ -49,11 +50,19 @@ def board(plan: Plan, luck: Random) -> Board:
         if campaign_id not in plan.orders and clusters.keys() & work.widths.keys()
         if (tasks := plan.scale.tasks(campaign_id, work.tasks, luck))
     }
-    orders = {
-        number: _order(plan, number, order, clusters, max(1, plan.scale.tasks(number, order.tasks, luck)))
-        for number, order in plan.orders.items()
-    }
+    orders: dict[int, Prospect] = {}
+    for number, order in plan.orders.items():
+        after = [_required(each, plan) for each in order.after if each.required_id in {*orders, *left}]
+        same = [orders[each.required_id].tasks for each in after if each.is_same]
+        tasks = min([max(1, plan.scale.tasks(number, order.tasks, luck)), *same])
+        orders[number] = _order(plan, number, order, clusters, tasks)._replace(after=after)
     return Board(_rows(plan, clusters, left), left, orders, clusters)
+
+
+def _required(required: NewDependency, plan: Plan) -> NewDependency:
+    """No task fails here, and the tasks that are left of a campaign of the grid have other numbers."""
+    is_same = required.is_same and required.required_id in plan.orders
+    return required._replace(is_same=is_same, condition=AfterWhen.END)
 
 
 def _clusters(plan: Plan, luck: Random) -> dict[int, Hardware]:
@@ -133,6 +142,7 @@ def _rows(plan: Plan, clusters: Mapping[int, Hardware], left: Mapping[int, int])
             and _is_kept(row, "campaign_id", left)
             and _is_kept(row, "bucket_id", buckets)
             and (table != "clusters" or row["id"] in clusters)
+            and (table != "quotas" or row["cores"] is not None or row["jobs"] is not None)
             and (table != "campaigns" or row["id"] in left)
         ]
         kept[table] = [small[table](plan, row) for row in here] if table in small else here
@@ -160,8 +170,14 @@ def _usage(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _quota(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:
+    """What has been accounted for is not copied: core-hours are not played."""
     widest = max(max(plan.works[number].widths.values()) for number in plan.orders)
-    return {**row, "cores": max(plan.scale.count(row["cores"]), min(widest, row["cores"]))}
+    cores, jobs = row["cores"], row["jobs"]
+    small = {
+        "cores": None if cores is None else max(plan.scale.count(cores), min(widest, cores)),
+        "jobs": None if jobs is None else max(plan.scale.count(jobs), min(1, jobs)),
+    }
+    return {**row, **small, "core_hours": None, "days": None}
 
 
 def _limit(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from cigri.errors import ConfigError
 from cigri.flow.precedence import Affinity, Subject
 from cigri.flow.usage import Consumption
-from cigri.flow.views.wants import Claim
+from cigri.flow.views.wants import BegunCampaign, Claim
 
 
 class Facts(NamedTuple):
@@ -18,6 +18,7 @@ class Facts(NamedTuple):
     affinities: frozenset[Affinity] = frozenset()
     targets: Mapping[Subject, float] = MappingProxyType({})
     usage: Mapping[tuple[str, str], Consumption] = MappingProxyType({})  # by user and project
+    begun: Mapping[int, BegunCampaign] = MappingProxyType({})  # where the first jobs of each campaign go first
 
 
 class Turn(NamedTuple):

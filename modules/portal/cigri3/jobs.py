@@ -15,6 +15,7 @@ from modules.portal.cigri3.clusters import numbers_of_clusters
 from modules.portal.cigri3.serving import Asked, Told, accepted, link
 
 STATE_OF_TASK = {
+    TaskState.BLOCKED: "pending",
     TaskState.WAITING: "pending",
     TaskState.ASSIGNED: "running",  # its job has just ended
     TaskState.DONE: "terminated",

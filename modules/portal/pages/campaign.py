@@ -7,6 +7,7 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import Depends, FastAPI, Request
 from starlette.responses import Response
 
+from cigri.answers.after import BlockedTasks
 from cigri.answers.campaigns import ShareView, WholeCampaign
 from cigri.answers.failures import FailureKind
 from cigri.answers.reasons import ClusterReason
@@ -30,6 +31,7 @@ from cigri.endpoints.reasons import why
 from cigri.endpoints.strips import strip
 from cigri.endpoints.tasks import latest_tasks, tasks
 from cigri.errors import CigriError, NotFound, UsageError
+from cigri.rules.after import sentences
 from cigri.rules.callers import Caller, Scope
 from cigri.text.alike_failures import TASK_FAILED, VARYING, as_ranges, how
 from cigri.text.id_ranges import written_ids
@@ -90,6 +92,7 @@ def add_to(app: FastAPI, site: Website) -> None:
             parts=bar(whole.campaign),
             strip=cells,
             end=expected_end(whole.campaign),
+            after_others=sentences(whole.after, BlockedTasks(whole.campaign.blocked, whole.campaign.total)),
             shares=_shares(whole, reasons),
             failures=[shown_failure(kind) for kind in kinds],
             left_out=len(whole.failures) - len(kinds),

@@ -165,7 +165,8 @@ def stamp_of(campaigns: Iterable[CampaignView]) -> str:
 
 
 def _counts(campaign: CampaignView) -> tuple[int, ...]:
-    return campaign.waiting, campaign.assigned, campaign.done, campaign.failed, campaign.cancelled
+    tasks = campaign.blocked, campaign.waiting, campaign.assigned, campaign.done, campaign.failed, campaign.cancelled
+    return *tasks, campaign.uncollected, campaign.collected
 
 
 def _chosen(topic: Topic, views: dict[int, CampaignView], still_open: list[CampaignView]) -> list[CampaignView]:

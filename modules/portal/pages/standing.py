@@ -69,6 +69,7 @@ def bar(campaign: CampaignView) -> list[BarPart]:
         "cancelled": campaign.cancelled,
         "in jobs": campaign.assigned,
         "waiting": campaign.waiting,
+        "blocked": campaign.blocked,
     }
     present = {state: number for state, number in numbers.items() if number}
     total, room = sum(present.values()), BAR - LEAST * len(present)
@@ -107,7 +108,7 @@ def expected_end(campaign: CampaignView) -> ExpectedEnd:
     if not campaign.is_open:
         return ExpectedEnd(campaign.ended_at, None, None, None)
     is_going_on = campaign.state is CampaignState.IN_TREATMENT and not campaign.is_held
-    if not is_going_on or not campaign.waiting + campaign.assigned:
+    if not is_going_on or not campaign.blocked + campaign.waiting + campaign.assigned:
         return ExpectedEnd(None, None, None, None)
     return ExpectedEnd(None, campaign.eta, campaign.eta_low, campaign.eta_high)
 

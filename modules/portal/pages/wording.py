@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from markupsafe import Markup, escape
 
 from cigri.answers.campaigns import CampaignView
+from cigri.cli.campaigns import collecting
 from cigri.cli.foretold import how_simulated, no_end
 from cigri.cli.wording import duration, parameter_words, percent, rate
 from cigri.states import CampaignState
@@ -62,6 +63,7 @@ FILTERS = {
     "percent_of": percent,
     "parameter": parameter_words,
     "state_word": state_word,
+    "collecting": collecting,
     "words": words,
     "grouped": grouped,
     "how_simulated": how_simulated,

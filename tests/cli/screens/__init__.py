@@ -30,6 +30,7 @@ LARGE = CampaignView(
     submitted_at=NOON - timedelta(hours=3),
     ended_at=None,
     archived_at=None,
+    blocked=0,
     waiting=279950,
     assigned=47,
     done=20000,
@@ -55,6 +56,10 @@ LARGE = CampaignView(
     running=34,
     has_failed_epilogue=False,
     served_by="",
+    uncollected=0,
+    uncollected_bytes=0,
+    collected=0,
+    lost=0,
 )
 LONG = LARGE._replace(
     id=1234567, name="parameter study of a long named mesh, second try", user="bernadette", errors=0, running=0
@@ -68,9 +73,19 @@ PART = PartView(
     prologue=StepState.NONE,
     epilogue=StepState.NONE,
     lacks_inputs=False,
+    outputs_wait=False,
     done=20000,
     failed=3,
     resubmitted=117,
+    width=2,
+    profiled=20000,
+    cpu=61.5,
+    most_cpu=88.0,
+    busy=0.95,
+    bytes_read=1.2e9,
+    most_read=1.3e9,
+    bytes_written=2.5e6,
+    most_written=4e6,
     throughput=6667.0,
     mean=65.0,
     deviation=12.5,
@@ -94,11 +109,27 @@ PART = PartView(
     cluster_hours={},
 )
 NEVER = PART._replace(
-    to_launch=0, waiting=0, running=0, done=0, failed=0, resubmitted=0, throughput=None, mean=None, deviation=None
+    to_launch=0,
+    waiting=0,
+    running=0,
+    done=0,
+    failed=0,
+    resubmitted=0,
+    throughput=None,
+    mean=None,
+    deviation=None,
+    profiled=0,
+    cpu=None,
+    most_cpu=None,
+    busy=None,
+    bytes_read=None,
+    most_read=None,
+    bytes_written=None,
+    most_written=None,
 )
 AWAY = NEVER._replace(cluster="luke", prologue=StepState.WAITING, is_enabled=False)
 SHARES = [ShareView(part, obstacle(LARGE, part, NOON)) for part in (PART, AWAY)]
-WHOLE = WholeCampaign(LARGE, None, 0, "", SHARES, [], [], None)
+WHOLE = WholeCampaign(LARGE, None, 0, "", SHARES, [], [], [], None)
 TASK = TaskView(
     id=1,
     campaign_id=12,

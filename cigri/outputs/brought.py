@@ -8,8 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from cigri.cli.target import Target
 from cigri.errors import UsageError
+from cigri.outputs.target import Target
 from cigri.text.harmless import one_line
 
 LIST = ".gridget"
@@ -104,6 +104,10 @@ class Brought:
         """What is said of such a one."""
         place = one_line(str(self.place / thing.name))
         return f"{place} was not made by gridget, so it stays: move it, or name another directory"
+
+    def shown(self, thing: Thing) -> str:
+        """Its place, for a person."""
+        return f"{self.place}/{thing.name}"
 
     def begun(self, thing: Thing) -> int:
         """How many bytes of it are here already."""

@@ -1,0 +1,60 @@
+"""SSH keys are registered by whom the kernel or a trusted proxy knows, listed, and removed."""
+
+from typing import TYPE_CHECKING
+
+from cigri.answers.ssh_keys import SshKeyView
+from cigri.endpoints import May, changes, reads
+from cigri.errors import Forbidden, NotFound
+from cigri.rules.callers import SUPERUSER, Caller, Scope
+from cigri.rules.minting import require_asked_for, require_minting
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+WHAT = "SSH keys"
+
+
+@changes("/ssh-keys", May.EVERYBODY, Scope.READ)
+def add_key(
+    conn: "Connection", caller: Caller, *, public_key: str, user: str = "", for_root: bool = False
+) -> SshKeyView:
+    """Register a public SSH key of yours: who signs with it may have tokens of yours. Operators do so for others."""
+    from cigri.flow.ssh_keys import put_key
+    from cigri.ssh_keys.public_keys import read_public_key
+
+    require_minting(caller, Scope.READ, WHAT, "gridtoken keys add", for_root=for_root or bool(user))
+    _require_account(caller, user)
+    require_asked_for(user or caller.user, WHAT, for_root=for_root)
+    return put_key(conn, user or caller.user, read_public_key(public_key))
+
+
+@reads("/ssh-keys", May.EVERYBODY)
+def get_keys(conn: "Connection", caller: Caller) -> list[SshKeyView]:
+    """Your SSH keys; operators see those of everybody."""
+    from cigri.flow.ssh_keys import list_keys
+
+    return list_keys(conn, caller)
+
+
+@changes("/ssh-keys/{key_id}/remove", May.HOLDER)
+def remove_key(conn: "Connection", caller: Caller, *, key_id: int) -> SshKeyView:
+    """Let an SSH key, and the tokens that it gave, open nothing any more."""
+    from cigri.flow.ssh_keys import end_key
+
+    return end_key(conn, key_id, caller)
+
+
+def _require_account(caller: Caller, user: str) -> None:
+    """Who makes somebody known by a key can be that user: of root only root."""
+    import pwd
+
+    if user in ("", caller.user):
+        return
+    if not caller.owns_all:
+        raise Forbidden(f"an SSH key of {user} is registered by {user} or an operator, and you are {caller.user}")
+    try:
+        is_superuser = pwd.getpwnam(user).pw_uid == 0
+    except KeyError:
+        raise NotFound(f"there is no account {user!r} on the grid's host") from None
+    if is_superuser and caller.user != SUPERUSER:
+        raise Forbidden(f"an SSH key of {user} is registered by {SUPERUSER} only, and you are {caller.user}")

@@ -1,0 +1,87 @@
+"""Who is told what happens to campaigns, and to the grid."""
+
+from typing import TYPE_CHECKING
+
+from cigri.answers.subscriptions import MadeSecret, MadeSubscription, SubscriptionView
+from cigri.endpoints import May, changes, reads
+from cigri.errors import CigriError, UsageError
+from cigri.rules.callers import Caller, Scope
+from cigri.states import Channel, Severity
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from cigri.rules.subscribing import Subscribing
+
+
+@reads("/subscriptions", May.EVERYBODY)
+def subscriptions(conn: "Connection", caller: Caller) -> list[SubscriptionView]:
+    """Your subscriptions; operators see those of everybody."""
+    from cigri.flow.subscriptions import list_subscriptions
+
+    return list_subscriptions(conn, caller)
+
+
+@changes("/subscriptions", May.EVERYBODY)
+def subscribe(
+    conn: "Connection", caller: Caller, *, address: str, severity: Severity | None = None
+) -> MadeSubscription:
+    """You are told of all your campaigns; an address that is told already gets these tags and this severity."""
+    from cigri.flow.subscriptions import put_subscription
+
+    return put_subscription(conn, caller.user, _wish(address, severity))
+
+
+@changes("/campaigns/{campaign_id}/subscriptions", May.OWNER)
+def subscribe_to_campaign(
+    conn: "Connection", caller: Caller, *, campaign_id: int, address: str, severity: Severity | None = None
+) -> MadeSubscription:
+    """You are told of one campaign, at this address in no other way."""
+    from cigri.flow.campaigns import own_campaign
+    from cigri.flow.subscriptions import put_subscription
+
+    own_campaign(conn, campaign_id, caller)
+    return put_subscription(conn, caller.user, _wish(address, severity), campaign_id)
+
+
+@changes("/subscriptions/grid", May.OPERATOR, Scope.OPERATE)
+def subscribe_to_grid(
+    conn: "Connection", caller: Caller, *, address: str, severity: Severity | None = None
+) -> MadeSubscription:
+    """You are told of clusters and the grid itself."""
+    from cigri.flow.subscriptions import put_subscription
+
+    return put_subscription(conn, caller.user, _wish(address, severity), is_of_grid=True)
+
+
+@changes("/subscriptions/{subscription_id}/remove", May.HOLDER)
+def unsubscribe(conn: "Connection", caller: Caller, *, subscription_id: int) -> SubscriptionView:
+    """Nothing more is told, nor what was to be told still."""
+    from cigri.flow.subscriptions import end_subscription
+
+    return end_subscription(conn, subscription_id, caller)
+
+
+@changes("/subscriptions/{subscription_id}/secret", May.HOLDER)
+def new_secret(conn: "Connection", caller: Caller, *, subscription_id: int) -> MadeSecret:
+    """Of a webhook: what is sent is signed by another secret from now on."""
+    from cigri.flow.subscriptions import renew_secret
+
+    return renew_secret(conn, subscription_id, caller)
+
+
+def _wish(address: str, severity: Severity | None) -> "Subscribing":
+    """Raise UsageError where nobody could be told so, CigriError where this grid tells nobody so."""
+    from cigri.rules.subscribing import read_subscribing
+    from cigri.settings.loading import load
+
+    try:
+        wish = read_subscribing(address, severity)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    settings = load().notify
+    if wish.channel is Channel.MAIL and not settings.smtp:
+        raise CigriError("this grid sends no mail: its operator has not set notify.smtp")
+    if wish.channel is Channel.EXEC and settings.commands == "none":
+        raise CigriError("this grid runs no commands: its operator has set notify.commands to none")
+    return wish

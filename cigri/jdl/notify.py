@@ -1,0 +1,35 @@
+"""Who is told of what happens to a campaign: `notify: "[END,ERROR]mail:me@example.org"`, or a list of such."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+from cigri.jdl.problems import complaint, wrong
+from cigri.rules.subscribing import HOW_SUBSCRIPTION, Subscribing, read_subscribing
+
+MOST_ADDRESSES = 10
+
+
+def _told(value: object) -> tuple[Subscribing, ...]:
+    """Of what is written alike the last one holds."""
+    written = [value] if isinstance(value, str) else value
+    if not isinstance(written, list | tuple):
+        raise wrong("whom to tell, or a list of such", value, f"write {HOW_SUBSCRIPTION}")
+    if len(written) > MOST_ADDRESSES:
+        raise complaint(f"{len(written)} are to be told; {MOST_ADDRESSES} at the most")
+    read = [_read(each) for each in written]
+    return tuple({(each.channel, each.target): each for each in read}.values())
+
+
+def _read(value: object) -> Subscribing:
+    if isinstance(value, Subscribing):
+        return value
+    if not isinstance(value, str):
+        raise wrong("whom to tell", value, f"write {HOW_SUBSCRIPTION}")
+    try:
+        return read_subscribing(value)
+    except ValueError as error:
+        raise complaint(str(error)) from None
+
+
+Notify = Annotated[tuple[Subscribing, ...], BeforeValidator(_told)]

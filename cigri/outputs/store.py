@@ -1,0 +1,37 @@
+"""Where outputs come to: where their user wants them, if the grid runs as that user; else to the store of the grid."""
+
+import os
+import pwd
+from pathlib import Path
+
+from cigri.outputs.destination import NUMBER, CollectingPlace, read_destination
+from cigri.settings.sections import Settings
+
+STORE_MODE = 0o700
+
+
+def may_deliver(user: str) -> bool:
+    """Are the files of this process that user's own? Nobody writes as somebody else."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name == user
+    except KeyError:
+        return False
+
+
+def destination_of(settings: Settings, campaign_id: int, user: str, to: str) -> tuple[CollectingPlace, bool]:
+    """Where those of a campaign come to; True: it is where its user wants them."""
+    if may_deliver(user):
+        return read_destination(to), True
+    store = output_store(settings)
+    store.mkdir(mode=STORE_MODE, parents=True, exist_ok=True)
+    return stored_outputs(settings, campaign_id), False
+
+
+def stored_outputs(settings: Settings, campaign_id: int) -> CollectingPlace:
+    """Those of a campaign in the store."""
+    return CollectingPlace(output_store(settings) / str(campaign_id), NUMBER)
+
+
+def output_store(settings: Settings) -> Path:
+    """Where the settings say."""
+    return settings.outputs.directory or settings.data_directory / "outputs"

@@ -1,0 +1,31 @@
+"""Challenges: what somebody whom nobody knows yet is to sign, within a minute."""
+
+from datetime import datetime
+
+from sqlalchemy import CheckConstraint, Column, Named, UniqueConstraint
+
+from cigri.rules.callers import Scope
+from cigri.tables.columns import Numbered, one_of, table
+
+
+class ChallengeColumns(Numbered):
+    """The token that is asked for, and the `nonce` that makes the text to be signed another one each time.
+
+    A row goes when it is answered, when its time is over, or when there are too many after it.
+    """
+
+    nonce: Named[str]
+    grid_user: Named[str]
+    host: Named[str]
+    scope: Named[Scope] = Column(one_of(Scope))
+    expires_in: Named[int]
+    comment: Named[str]
+    created_at: Named[datetime]
+
+
+Challenge = table(
+    "challenges",
+    ChallengeColumns,
+    UniqueConstraint("nonce"),
+    CheckConstraint("nonce ~ '^[A-Za-z0-9_-]{43}$'", name="nonce"),
+)

@@ -1,0 +1,37 @@
+"""What has come is removed from its cluster, as late as its campaign wants it."""
+
+import logging
+from collections import Counter, defaultdict
+
+from cigri.errors import AnswerUnreadable, TransportError
+from cigri.flow.clusters import ClusterRow
+from cigri.flow.parcels import KeptParcel, list_kept, put_removed
+from cigri.orders import DropParcels
+from cigri.program.tools import Report, Tools
+from cigri.wrapper import JobKey
+from cigri.wrapper.parcels import Parcel
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 1000
+
+
+def remove_collected(tools: Tools, key: str, cluster: ClusterRow) -> Report:
+    """Of each account; a cluster that is away is asked again next time."""
+    report: Report = Counter()
+    with tools.database.begin() as conn:
+        kept = list_kept(conn, cluster.id, AT_ONCE)
+    by_account: dict[str, list[KeptParcel]] = defaultdict(list)
+    for parcel in kept:
+        by_account[parcel.local_user].append(parcel)
+    for account, parcels in by_account.items():
+        places = [Parcel(JobKey(p.campaign_id, p.batch_id, p.array_index), p.position) for p in parcels]
+        try:
+            tools.gateway.ask(cluster, account, DropParcels(key, places))
+        except (TransportError, AnswerUnreadable) as error:
+            logger.warning("Cluster %s: outputs of %s are not removed: %s", cluster.name, account, error)
+            continue
+        with tools.database.begin() as conn:
+            put_removed(conn, parcels)
+        report["outputs removed from clusters"] += len(parcels)
+    return report

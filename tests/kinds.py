@@ -8,6 +8,8 @@ import pytest
 from tests.clusters import mark_with_cluster
 
 ROOMS = {"faults", "localbatch", "transports", "wrapper"}  # all that is tested there
+MARKED_ROOMS = {"cluster": {"bench", "drivers", "faults"}, "alone": {"bench", "journeys"}, "fuzz": {"fuzz"}}
+"""The only ones where scripts/test looks for tests with these marks: to collect all others takes it half a minute."""
 FIXTURES = {"server", "here", "forker"}  # PostgreSQL, the daemon of the local cluster, programs
 
 
@@ -16,6 +18,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent.name in ROOMS or FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.process)
+        for mark, rooms in MARKED_ROOMS.items():
+            if item.get_closest_marker(mark) and item.path.parent.name not in rooms:
+                raise pytest.UsageError(f"{item.nodeid}: scripts/test looks for tests marked {mark} in {rooms} only")
         if item.get_closest_marker("cluster"):
             mark_with_cluster(item)
 

@@ -142,4 +142,4 @@ def kill_job(world: World, group: int) -> None:
 def restart_database(world: World) -> None:
     embedded.kill(world.database)
     embedded.start(world.database)
-    until(lambda: world.grid.one("SELECT 1"), 60, "the database answers")
+    until(lambda: world.grid.one("SELECT 1"), what="the database answers")

@@ -93,7 +93,7 @@ def come_back(site: Site) -> None:
     """
     if site.name in ("alpha", "beta"):
         site.daemon("start", "slurmctld")
-        until(lambda: " is UP" in site.sh("scontrol ping || true", user="root"), 60, "slurmctld answers")
+        until(lambda: " is UP" in site.sh("scontrol ping || true", user="root"), what="slurmctld answers")
         return
     if site.name == "gamma":
         site.daemon("stop", "sge_execd")

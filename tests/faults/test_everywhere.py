@@ -21,7 +21,7 @@ from tests.last_words import LastWord, done_twice, never_said, read_words, sayin
 
 pytestmark = pytest.mark.cluster
 STATE = os.environ.get("CIGRI_TESTBED", "/var/lib/cigri-testbed")
-TASKS = 2000
+TASKS = 1200
 CORES = 16
 PATIENCE = 8.0  # seconds between two local jobs
 LONG = 6  # seconds that every eighth task takes, so that there is something to preempt at any time
@@ -172,7 +172,7 @@ def test_each_task_of_a_campaign_on_all_clusters_is_done_once_whatever_happens(e
     process = start_almighty(grid)
     try:
         rivals.until_done(0.1 * TASKS)
-        until(everywhere.has_sessions_everywhere, 30, "sessions are told of each cluster")
+        until(everywhere.has_sessions_everywhere, what="sessions are told of each cluster")
         kill_group(process)
         process = start_almighty(grid)
         sites["beta"].daemon("pause", "sshd")
@@ -195,8 +195,8 @@ def test_each_task_of_a_campaign_on_all_clusters_is_done_once_whatever_happens(e
     grid.assert_sane()
     assert everywhere.preempted() == set(sites)
     # a batch system may note an end after the task's own record of it, and lists the job until then
-    until(everywhere.agrees, 30, lambda: f"queues that hold what the database holds: {everywhere.differences()}")
-    until(lambda: not everywhere.odd_jobs(), 30, lambda: f"the same jobs in all books: {everywhere.odd_jobs()}")
+    until(everywhere.agrees, what=lambda: f"queues that hold what the database holds: {everywhere.differences()}")
+    until(lambda: not everywhere.odd_jobs(), what=lambda: f"the same jobs in all books: {everywhere.odd_jobs()}")
     ours, theirs = everywhere.our_books(), everywhere.their_books()
     for name in sites:
         # a job that must give way at the moment at which its task has ended is done all the same
@@ -216,7 +216,7 @@ class Rivals:
             self._compete()
             return self._everywhere.done() >= tasks
 
-        until(is_done, 240, f"{tasks} tasks done")
+        until(is_done, 400, f"{tasks} tasks done")
 
     def _compete(self) -> None:
         now = time.monotonic()

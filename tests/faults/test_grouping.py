@@ -6,36 +6,38 @@ from cigri.flow.clusters import put_cluster
 from tests.grid import Grid
 
 TASKS = 2000
-FAILS, KILLS = 1500, 1700
+TASKS_OF_REAL_CLUSTERS = 600  # the first jobs cost OAR seconds each; these many are enough for jobs of many tasks
 SIDE_TASKS = 400
+SIDE_TASKS_OF_REAL_CLUSTERS = 200
 
 
-def short_tasks(grid: Grid, seconds: float) -> None:
+def short_tasks(grid: Grid, tasks: int, seconds: float) -> None:
     """One of them fails, and one kills its job the first time; every other is done once."""
+    fails, kills = tasks * 3 // 4, tasks * 17 // 20
     first = f"mkdir {grid.place}/killed && kill -KILL $PPID"
-    odd = f"case $CIGRI_TASK_NUMBER in {FAILS}) exit 3 ;; {KILLS}) {first} ;; esac; exec sleep 0.01"
-    grid.submit([str(number) for number in range(TASKS)], command=odd)
-    expected = {"done": TASKS - 1, "failed": 1}
+    odd = f"case $CIGRI_TASK_NUMBER in {fails}) exit 3 ;; {kills}) {first} ;; esac; exec sleep 0.01"
+    grid.submit([str(number) for number in range(tasks)], command=odd)
+    expected = {"done": tasks - 1, "failed": 1}
     grid.run_until(lambda: grid.counts() == expected, seconds)
     runs = grid.executions()
-    assert runs.pop(KILLS) == 2
-    assert runs == dict.fromkeys(set(range(TASKS)) - {KILLS}, 1)
+    assert runs.pop(kills) == 2
+    assert runs == dict.fromkeys(set(range(tasks)) - {kills}, 1)
     assert grid.one("SELECT max(position) FROM attempts") > 10
     died = grid.rows("SELECT number FROM tasks WHERE deaths > 0")
-    assert died == [{"number": KILLS}]
+    assert died == [{"number": kills}]
     again = "SELECT max(job_id) FROM attempts JOIN tasks ON id = task_id WHERE tasks.number = :number"
-    alone = grid.one(again, number=KILLS)
+    alone = grid.one(again, number=kills)
     assert grid.one("SELECT count(*) FROM attempts WHERE job_id = :id", id=alone) == 1
     grid.assert_sane()
 
 
 def test_short_tasks_travel_together_on_this_host(local: Grid) -> None:
-    short_tasks(local, 120)
+    short_tasks(local, TASKS, 120)
 
 
 @pytest.mark.cluster
 def test_short_tasks_travel_together_on_real_clusters(each_kind: Grid) -> None:
-    short_tasks(each_kind, 540)
+    short_tasks(each_kind, TASKS_OF_REAL_CLUSTERS, 540)
 
 
 OVERLAPS = """
@@ -45,25 +47,25 @@ WHERE b.started_at BETWEEN a.started_at AND a.started_at + make_interval(secs =>
 """Pairs of tasks of one job that ran at the same time, by more than the rounding of their records."""
 
 
-def side_by_side(grid: Grid, seconds: float) -> None:
+def side_by_side(grid: Grid, tasks: int, seconds: float) -> None:
     """With jobs so short that the batch system cannot start enough of them."""
     with grid.database.begin() as conn:
         put_cluster(conn, grid.site.name, {**grid.site.config, "node_cores": 4})
     grid.tune("grouping", target=1.0)
-    grid.submit([str(number) for number in range(SIDE_TASKS)], command="exec sleep 0.01")
+    grid.submit([str(number) for number in range(tasks)], command="exec sleep 0.01")
     grid.run_to_end(seconds)
-    grid.assert_each_ran_once(SIDE_TASKS)
+    grid.assert_each_ran_once(tasks)
     assert 1 < grid.one("SELECT max(width) FROM jobs") <= 4  # as many as jobs were offered at once
     assert grid.one(OVERLAPS) > 0
 
 
 def test_short_tasks_run_side_by_side_on_this_host(local: Grid) -> None:
-    side_by_side(local, 120)
+    side_by_side(local, SIDE_TASKS, 120)
 
 
 @pytest.mark.cluster
 def test_short_tasks_run_side_by_side_on_real_clusters(each_kind: Grid) -> None:
-    side_by_side(each_kind, 540)
+    side_by_side(each_kind, SIDE_TASKS_OF_REAL_CLUSTERS, 540)
 
 
 def test_who_does_not_want_it_has_one_task_in_each_job(local: Grid) -> None:

@@ -132,7 +132,7 @@ class Installation:
         """Stop everything; nothing may be left."""
         said = self.run("down", "--jobs", "kill")
         try:
-            until(lambda: not self.processes(), 30, f"{said}: everything has ended")
+            until(lambda: not self.processes(), what=f"{said}: everything has ended")
         finally:
             shutil.rmtree(self.home, ignore_errors=True)
 

@@ -121,5 +121,5 @@ def test_a_group_lives_as_long_as_one_of_its_processes() -> None:
     leader.wait()
     assert service.is_group_alive(leader.pid)
     os.kill(child, signal.SIGKILL)
-    until(lambda: not service.is_group_alive(leader.pid), 10, "the end of the group")
+    until(lambda: not service.is_group_alive(leader.pid), what="the end of the group")
     leader.stdout.close()

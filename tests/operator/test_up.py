@@ -23,7 +23,7 @@ DONE = "SELECT coalesce(sum(n), 0)::int FROM task_counts WHERE campaign_id = {} 
 
 
 def finish(grid: Installation, campaign: int) -> None:
-    until(lambda: grid.one(STATE.format(campaign)) == "terminated", 90, f"the end of campaign {campaign}")
+    until(lambda: grid.one(STATE.format(campaign)) == "terminated", what=f"the end of campaign {campaign}")
 
 
 def portal(grid: Installation) -> int:
@@ -41,7 +41,7 @@ def asked_of(grid: Installation, endpoint: Endpoint[[], R]) -> R:
 def kill(pid: int) -> None:
     """-9, and wait until it is gone."""
     os.kill(pid, signal.SIGKILL)
-    until(lambda: not _is_alive(pid), 10, "its death")
+    until(lambda: not _is_alive(pid), what="its death")
 
 
 def _is_alive(pid: int) -> bool:
@@ -95,7 +95,7 @@ def test_a_killed_worker_is_replaced(grid: Installation) -> None:
     pid = grid.one(query)
     assert isinstance(pid, int)
     kill(pid)
-    until(lambda: grid.one(query) != pid, 30, "a new worker")
+    until(lambda: grid.one(query) != pid, what="a new worker")
     finish(grid, grid.submit(1))
 
 
@@ -222,7 +222,7 @@ def test_the_doctor_finds_nothing_wrong_after_all_that(grid: Installation) -> No
         assert said.status == 0, said
         return "!" not in said.out
 
-    until(is_well, 60, "a clean bill of health")
+    until(is_well, what="a clean bill of health")
 
 
 def test_a_second_up_is_quick(grid: Installation) -> None:

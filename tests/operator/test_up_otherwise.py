@@ -56,7 +56,7 @@ def test_modules_run_by_hand_without_the_almighty(install: Install) -> None:
         assert said.status == 0, said
         return grid.one(f"SELECT state::text FROM campaigns WHERE id = {campaign}") == "terminated"
 
-    until(is_over, 90, "the end of the campaign")
+    until(is_over, what="the end of the campaign")
     assert grid.run("status").status == 0
     assert grid.run("run", "nosuch").status == 2
     grid.submit(1)

@@ -1,5 +1,7 @@
-"""The verdict of scripts/test: every failure is told, and only a deadline that was missed is tried once more."""
+"""scripts/test tells every failure, tries a missed deadline once more, and ends what a killed run has left."""
 
+import os
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -111,3 +113,41 @@ def test_reports_tell_which_tests_missed_a_deadline(pytester: pytest.Pytester) -
     }
     assert all(failure.load.isdigit() for failure in failures)
     assert any("the moon is green" in failure.message for failure in failures)
+
+
+RUNS = Path(__file__).with_name("runs.sh")
+SERVER = 'trap "" TERM; while :; do sleep 0.2; done'  # it has to be killed
+
+
+def start_server(run: Path, *, as_argument: bool) -> subprocess.Popen[bytes]:
+    """A daemon of a test, which knows the run's directory from its arguments or from its environment."""
+    argv = ["sh", "-c", SERVER, *([f"{run}/spool"] if as_argument else [])]
+    environment = {"PATH": os.environ["PATH"], **({} if as_argument else {"HOME": f"{run}/home"})}
+    return subprocess.Popen(argv, env=environment, start_new_session=True)
+
+
+def call(command: str, *words: Path) -> None:
+    subprocess.run(
+        ["sh", "-euc", f'. {RUNS}; {command} "$@"', "sh", *words], check=True, env={"PATH": os.environ["PATH"]}
+    )
+
+
+@pytest.mark.process
+def test_what_a_killed_run_has_left_is_ended_and_a_living_one_is_left_alone(tmp_path: Path) -> None:
+    dead, living = tmp_path / "cigri-test-dead", tmp_path / "cigri-test-living"
+    for run in (dead, living):
+        run.mkdir()
+    began = Path(f"/proc/{os.getpid()}/stat").read_text().rpartition(") ")[2].split()[19]
+    (dead / "owner").write_text(f"{os.getpid()} {int(began) + 1}\n")  # a pid that was given anew
+    (living / "owner").write_text(f"{os.getpid()} {began}\n")
+    left = [start_server(dead, as_argument=True), start_server(dead, as_argument=False)]
+    other = start_server(living, as_argument=True)
+    try:
+        call("end_dead_runs", tmp_path)
+        assert [process.wait(120) for process in left] == [-9, -9]
+        assert (dead.exists(), living.exists(), other.poll()) == (False, True, None)
+        call("end_run", living)
+        assert other.wait(120) == -9
+    finally:
+        for process in (*left, other):
+            process.kill()

@@ -15,12 +15,12 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, NoReturn
 
-from cigri import shipped
+from cigri import package_files
 from cigri.errors import AdmissionRefused, ConfigError, RuleBroken
 from cigri.jdl.command import unknown_names, unused_names
 from cigri.jdl.description import Description, Heading
-from cigri.program.time_limit import PURE_LIMIT, time_limit
-from cigri.settings.cluster import ClusterConfig
+from cigri.runtime.time_limit import PURE_LIMIT, time_limit
+from cigri.settings.cluster_config import ClusterConfig
 
 __all__ = ["Description", "admit", "is_among", "refuse"]
 
@@ -58,7 +58,7 @@ def find_rules(directory: Path | None, without: Collection[str]) -> list[Path]:
     """The rules in the order in which they are asked: the site's own, then those that come with CiGri, so that nothing
     that a site's rule changes passes by them. `without`: names of these that the site has switched off.
     """
-    ours = _files(shipped.directory("etc") / "admission.d")
+    ours = _files(package_files.directory("etc") / "admission.d")
     if unknown := sorted(set(without) - {path.name for path in ours}):
         there = ", ".join(path.name for path in ours)
         raise ConfigError(f"admission_without: there is no rule {unknown[0]} that comes with CiGri; there are: {there}")

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cigri.endpoints.remote import is_served
-from cigri.rules.scheduler_in_use import USUAL_SCHEDULER
+from cigri.endpoints.portal_client import is_served
+from cigri.lifecycle.active_scheduler import USUAL_SCHEDULER
 from cigri.settings import sources
 
 if TYPE_CHECKING:

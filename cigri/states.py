@@ -235,7 +235,7 @@ class Closing(StrEnum):
 class Life(Generic[State]):
     """The states in which a thing begins, and its moves from one to another; of each, what makes it.
 
-    A state is written through cigri/tables/moves.py alone, which names the sources found here.
+    A state is written through cigri/tables/transitions.py alone, which names the sources found here.
     docs/reference/states.md shows it.
     """
 

@@ -19,21 +19,21 @@ from cigri.flow.archive import (
 from cigri.flow.audit import forget_audit
 from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.flow.home import grid_key
-from cigri.flow.inputs import CachedPlace, forget_cached, list_unused, put_cached
+from cigri.flow.grid_identity import grid_key
+from cigri.flow.input_transfers import CachedPlace, forget_cached, list_unused, put_cached
 from cigri.flow.messages import forget_messages
 from cigri.flow.ssh_keys import forget_keys
 from cigri.flow.stored_inputs import forget_stored, list_unneeded
 from cigri.flow.subscriptions import forget_subscriptions
 from cigri.flow.tokens import forget_tokens
 from cigri.flow.views.invariants import BROKEN_PROMISE, RULES, examine
+from cigri.formats.units import DAY
+from cigri.gateway.requests import DropFiles, PurgeCampaign
 from cigri.inputs.store import store_of
-from cigri.orders import DropFiles, PurgeCampaign
 from cigri.outputs.store import stored_outputs
-from cigri.program.tools import Report, Tools
+from cigri.runtime.pass_context import Report, Tools
 from cigri.states import EventLevel
-from cigri.text.units import DAY
-from cigri.wrapper.cache import CachedFile
+from cigri.wrapper.input_cache import CachedFile
 
 logger = logging.getLogger(__name__)
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from cigri.flow.found_clusters import put_places
-from cigri.flow.pools import StalePool, has_stale, list_campaigns_of, put_judged, put_off, take_stale
+from cigri.eligibility.pools import judge_pools
+from cigri.flow.newly_eligible_clusters import put_places
+from cigri.flow.submit_pools import StalePool, has_stale, list_campaigns_of, put_judged, put_off, take_stale
 from cigri.flow.views.queues import see_queues
-from cigri.program.isolation import FAULTS, Isolation
-from cigri.program.tools import Report, Tools
-from cigri.rules.matching import judge_pools
+from cigri.runtime.failure_isolation import FAULTS, Isolation
+from cigri.runtime.pass_context import Report, Tools
 
 MATCHER = "matcher"
 POOLS_AT_ONCE = 100  # pools in a transaction

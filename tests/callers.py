@@ -1,5 +1,5 @@
 """Callers by their names, as the kernel tells them; root owns all campaigns."""
 
-from cigri.rules.callers import SUPERUSER, Caller
+from cigri.identity.callers import SUPERUSER, Caller
 
 ALICE, BOB, ROOT = Caller("alice"), Caller("bob"), Caller(SUPERUSER)

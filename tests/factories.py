@@ -8,23 +8,23 @@ from sqlalchemy import Connection, func, select
 from cigri.database import Database, server_time
 from cigri.database.virtual import VirtualDatabase
 from cigri.drivers import Capacity
+from cigri.eligibility.quotas import QuotaRule
 from cigri.flow.batches import put_batch, put_submitted
 from cigri.flow.cluster_states import put_cluster_state
 from cigri.flow.clusters import find_cluster, put_cluster
 from cigri.flow.dependencies import NewDependency
 from cigri.flow.ends import EndedAttempt, EndedJob, put_ended
 from cigri.flow.events import NewEvent, put_events
-from cigri.flow.home import grid_key
+from cigri.flow.grid_identity import grid_key
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.live_jobs import SeenJob, list_watched, move_seen
-from cigri.flow.passes import Pass, put_pass
+from cigri.flow.module_passes import Pass, put_pass
 from cigri.flow.quotas import Amounts, put_quota
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.live_attempts import list_attempts
+from cigri.lifecycle.verdicts import TaskPast, judge
 from cigri.program.cycle import CYCLE
-from cigri.rules.quotas import QuotaRule
-from cigri.rules.verdicts import TaskPast, judge
 from cigri.settings.sections import JobSettings
 from cigri.states import CampaignType, EventLevel, JobState, Outcome, TaskState
 

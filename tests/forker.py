@@ -19,7 +19,7 @@ IMPORTED = (
     "alembic.autogenerate",
     "alembic.command",
     "cigri.database",
-    "cigri.gateway",
+    "cigri.gateway.transport_gateway",
     "cigri.jdl",
     "cigri.database.schema",
     "modules.operator.cluster.test",

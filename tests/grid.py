@@ -19,14 +19,14 @@ from cigri.database import Database
 from cigri.errors import DatabaseUnavailable
 from cigri.flow.clusters import put_cluster
 from cigri.flow.dependencies import NewDependency
-from cigri.flow.kills import ask_kills
+from cigri.flow.kill_requests import ask_kills
 from cigri.flow.submissions import put_campaign
 from cigri.flow.views.invariants import examine
-from cigri.gateway import Gateway
-from cigri.program.tools import Report, Tools
+from cigri.gateway.transport_gateway import Gateway
+from cigri.runtime.pass_context import Report, Tools
 from cigri.settings.sections import PolicySettings, Settings
 from cigri.states import KillReason
-from cigri.submission import new_campaign
+from cigri.submission.new_campaign import new_campaign
 from modules import campaign_schedulers, killer, matcher, metascheduler, notifier, predictor, runner, stager, updator
 from tests.waiting import PATIENCE, looks
 

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Any, assert_never
 
 from cigri.endpoints import Endpoint, May
-from cigri.rules.callers import Scope
+from cigri.identity.callers import Scope
 
 
 class Who(StrEnum):

@@ -13,7 +13,7 @@ from cigri import admission
 from cigri.admission import admit, find_rules, is_among
 from cigri.errors import AdmissionRefused, ConfigError
 from cigri.jdl import Description, parse
-from cigri.settings.cluster import ClusterConfig
+from cigri.settings.cluster_config import ClusterConfig
 
 OURS = "10-normal-jobs.py"
 SHIPPED = find_rules(None, ())

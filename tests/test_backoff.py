@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import Integer, literal, select
 
 from cigri.database import Database, pause_after
-from cigri.rules import backoff
-from cigri.rules.backoff import BackOff
+from cigri.estimates import backoff
+from cigri.estimates.backoff import BackOff
 
 KINDS = [value for value in vars(backoff).values() if isinstance(value, BackOff)]
 

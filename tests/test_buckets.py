@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cigri.eligibility.queues import wanted_of
 from cigri.errors import CigriError
-from cigri.jdl.needs import Peak, Sorting, exact, exact_together, find_peaks, rounded
+from cigri.jdl.task_amounts import Peak, Sorting, exact, exact_together, find_peaks, rounded
 from cigri.requirements import BUILT_IN, NO_REQUIREMENT, JobShape, judge_job
-from cigri.rules.buckets import amounts_of, formulas_of
-from cigri.rules.eligibility import wanted_of
+from cigri.resources.bucket_amounts import amounts_of, formulas_of
 
 MEM = {"mem": "{size} GB"}
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.rules.checkpoint_interval import SHORTEST_PERIOD, Rhythm, SavingCost, best_interval, choose_rhythm
+from cigri.estimates.checkpoint_interval import SHORTEST_PERIOD, Rhythm, SavingCost, best_interval, choose_rhythm
 
 LIVES = st.floats(1.0, 1e7)
 SHARES = st.floats(1e-9, 10.0)  # of a life, that a checkpoint takes

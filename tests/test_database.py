@@ -6,7 +6,7 @@ import psycopg
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.database.giving_way import give_way
+from cigri.database.background_sessions import give_way
 from tests.grid import until
 
 

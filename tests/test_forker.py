@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cigri.program.time_limit import time_limit
-from modules.operator.service import start_of
+from cigri.runtime.time_limit import time_limit
+from modules.operator.detached_process import start_of
 from tests.forker import Forker
 from tests.grid import until
 

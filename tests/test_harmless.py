@@ -12,9 +12,9 @@ from cigri.cli.command import print_json
 from cigri.database import Database
 from cigri.errors import DescriptionError
 from cigri.flow.events import NewEvent, put_events
+from cigri.formats.untrusted_text import SafeFormatter, one_line, safe, safe_json
+from cigri.presentation.failure_groups import last_said
 from cigri.states import EventLevel
-from cigri.text.alike_failures import last_said
-from cigri.text.harmless import SafeFormatter, one_line, safe, safe_json
 from tests.grid import Grid
 
 EVIL = "a\x1b]0;title\x07b\x9b31mc\u202ed\u2066e\u2028f\x7fg\u0085h\r"

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from cigri.settings.hours import Hours, Stretch, parse_hours
+from cigri.settings.operating_hours import Hours, Stretch, parse_hours
 
 PARIS = ZoneInfo("Europe/Paris")
 NIGHTS = ("mon-fri 19:00-07:00", "sat-sun")

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cigri.rules.jobtypes import has_to_leave, hours_of, is_besteffort, may_start, never
-from cigri.settings.cluster import ClusterConfig
-from cigri.settings.hours import Hours, parse_hours
+from cigri.settings.cluster_config import ClusterConfig
+from cigri.settings.job_types import has_to_leave, hours_of, is_besteffort, may_start, never
+from cigri.settings.operating_hours import Hours, parse_hours
 from cigri.settings.sections import HoursSettings
 
 HOUR = 3600

@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy import text
 
 from cigri.errors import ConfigError
-from cigri.program.logs import MOST_KNOWN, OnceAWhile
-from cigri.program.tools import has_news
+from cigri.runtime.logging_setup import MOST_KNOWN, OnceAWhile
+from cigri.runtime.pass_context import has_news
 from cigri.settings.loading import load
 from tests.grid import Grid, until
 

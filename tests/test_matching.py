@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from cigri.eligibility.pools import Pool, PooledShare, UnpooledShare, judge_pools, pooled
 from cigri.flow.views.queues import QueueView
-from cigri.requirements.kinds import BUILT_IN
-from cigri.rules.matching import Pool, PooledShare, UnpooledShare, judge_pools, pooled
+from cigri.requirements.value_kinds import BUILT_IN
 from cigri.states import RejectCode
 
 SHARE = UnpooledShare(1, 1, "", {"memory": "4 GB"}, None, 3600, None, {})

@@ -8,22 +8,22 @@ from typing import Any
 
 import pytest
 
-from cigri import orders
 from cigri.drivers import BatchRequest, Control, Driver
 from cigri.drivers.local import DRIVER
 from cigri.drivers.slurm import DRIVER as SLURM
 from cigri.errors import AnswerUnreadable, SubmissionRefused
 from cigri.flow.clusters import ClusterRow
-from cigri.gateway import Gateway
-from cigri.orders import Order
-from cigri.orders.shell import Said, say, say_all
-from cigri.script.answers import Answer
-from cigri.script.words import Word
-from cigri.settings.cluster import ClusterConfig
+from cigri.gateway import requests
+from cigri.gateway.requests import Order
+from cigri.gateway.shell_rendering import Said, say, say_all
+from cigri.gateway.transport_gateway import Gateway
+from cigri.settings.cluster_config import ClusterConfig
+from cigri.shell.results import Answer
+from cigri.shell.words import Word
 from cigri.wrapper import BatchPlan, CheckpointWish, JobCall, JobKey, Receipt, TaskCall
-from cigri.wrapper.cache import CachedFile
-from cigri.wrapper.fetching import OutputPlace
-from cigri.wrapper.parcels import Parcel, ParcelFile
+from cigri.wrapper.input_cache import CachedFile
+from cigri.wrapper.output_fetching import Parcel, ParcelFile
+from cigri.wrapper.stream_fetching import OutputPlace
 
 OPTIONS = {"spool": "/spool", "pools": {"cpu": 4}}
 CLUSTER = ClusterRow(1, "dahu", ClusterConfig(driver="local", directory="/grids", options=OPTIONS), True)
@@ -32,38 +32,38 @@ LOCAL = DRIVER(OPTIONS)
 PLAN = BatchPlan(
     "abcd", 12, "c", 34, "dahu", "ann", Word(""), {}, "/core=1", 60, [JobCall(1, 9, (TaskCall(1, 1, 1, (Word("x"),)),))]
 )
-SUBMIT = orders.Submit(PLAN, BatchRequest("cigri.abcd.34", 1, 60))
+SUBMIT = requests.Submit(PLAN, BatchRequest("cigri.abcd.34", 1, 60))
 ALL: list[Order[Any]] = [
-    orders.Probe(),
-    orders.ReadLoad(),
-    orders.ReadCapacity(),
-    orders.ListNodes(),
-    orders.ListJobs("cigri.abcd."),
-    orders.ReadHistory([("cigri.abcd.34", 1, "7_1")]),
+    requests.Probe(),
+    requests.ReadLoad(),
+    requests.ReadCapacity(),
+    requests.ListNodes(),
+    requests.ListJobs("cigri.abcd."),
+    requests.ReadHistory([("cigri.abcd.34", 1, "7_1")]),
     SUBMIT,
-    orders.Cancel(["7_1"]),
-    orders.Steer(Control.HOLD, ["7_1"]),
-    orders.VisitOutbox("abcd", Receipt()),
-    orders.ReadJournals("abcd", [KEY]),
-    orders.Revoke("abcd", [KEY]),
-    orders.VoidBatch("abcd", 12, 34),
-    orders.ReadTail("abcd", KEY, 1, "err", 100),
-    orders.FetchOutputs("abcd", [OutputPlace(KEY, 1, "out")], 0, 100),
-    orders.FetchFiles("abcd", [Parcel(KEY, 1)], None, 100),
-    orders.FetchRest("abcd", ParcelFile(Parcel(KEY, 1), b"a"), 0, 100),
-    orders.AskCache("abcd", [CachedFile("a" * 64)]),
-    orders.SendPiece("abcd", CachedFile("a" * 64), 0, b"content"),
-    orders.SendFiles("abcd", ["a" * 64], b"archive"),
-    orders.FinishFile("abcd", CachedFile("a" * 64)),
-    orders.DropParcels("abcd", [Parcel(KEY, 1)]),
-    orders.DropFiles("abcd", [CachedFile("a" * 64)]),
-    orders.AskCheckpoints("abcd", [CheckpointWish(KEY, True)]),
-    orders.ReadStatus("abcd", [KEY]),
-    orders.AnnounceShutdown("abcd", [KEY], 1),
-    orders.WithdrawShutdown("abcd", [KEY]),
-    orders.PurgeCampaign("abcd", 12, [34]),
-    orders.ListBatches("abcd"),
-    orders.ReadBatches("abcd", [(12, 34)]),
+    requests.Cancel(["7_1"]),
+    requests.Steer(Control.HOLD, ["7_1"]),
+    requests.VisitOutbox("abcd", Receipt()),
+    requests.ReadJournals("abcd", [KEY]),
+    requests.Revoke("abcd", [KEY]),
+    requests.VoidBatch("abcd", 12, 34),
+    requests.ReadTail("abcd", KEY, 1, "err", 100),
+    requests.FetchOutputs("abcd", [OutputPlace(KEY, 1, "out")], 0, 100),
+    requests.FetchFiles("abcd", [Parcel(KEY, 1)], None, 100),
+    requests.FetchRest("abcd", ParcelFile(Parcel(KEY, 1), b"a"), 0, 100),
+    requests.AskCache("abcd", [CachedFile("a" * 64)]),
+    requests.SendPiece("abcd", CachedFile("a" * 64), 0, b"content"),
+    requests.SendFiles("abcd", ["a" * 64], b"archive"),
+    requests.FinishFile("abcd", CachedFile("a" * 64)),
+    requests.DropParcels("abcd", [Parcel(KEY, 1)]),
+    requests.DropFiles("abcd", [CachedFile("a" * 64)]),
+    requests.AskCheckpoints("abcd", [CheckpointWish(KEY, True)]),
+    requests.ReadStatus("abcd", [KEY]),
+    requests.AnnounceShutdown("abcd", [KEY], 1),
+    requests.WithdrawShutdown("abcd", [KEY]),
+    requests.PurgeCampaign("abcd", 12, [34]),
+    requests.ListBatches("abcd"),
+    requests.ReadBatches("abcd", [(12, 34)]),
 ]
 
 
@@ -80,8 +80,8 @@ def test_each_order_has_words(order: Order[Any]) -> None:
 
 
 def test_capacity_and_jobs_are_one_question_where_that_costs_less() -> None:
-    capacity, queue, jobs = orders.ReadCapacity(), orders.ReadCapacity("night"), orders.ListJobs("cigri.")
-    together = say_all([orders.ReadLoad(), capacity, jobs], CLUSTER, LOCAL).text
+    capacity, queue, jobs = requests.ReadCapacity(), requests.ReadCapacity("night"), requests.ListJobs("cigri.")
+    together = say_all([requests.ReadLoad(), capacity, jobs], CLUSTER, LOCAL).text
     assert LOCAL.overview("cigri.") in together
     assert together.count("printf '\\n%s %s %s\\n'") == 2
     assert say_all([queue, jobs], CLUSTER, LOCAL).text.count("printf '\\n%s %s %s\\n'") == 2
@@ -92,7 +92,7 @@ def test_capacity_and_jobs_are_one_question_where_that_costs_less() -> None:
 def test_an_answer_without_sense_harms_no_other_that_came_with_it(tmp_path: Path) -> None:
     (tmp_path / "abcd").touch()  # where the directory of the grid should be
     cluster = CLUSTER._replace(config=CLUSTER.config.model_copy(update={"directory": str(tmp_path)}))
-    void, tail = orders.VoidBatch("abcd", 12, 34), orders.ReadTail("abcd", KEY, 1, "err", 9)
+    void, tail = requests.VoidBatch("abcd", 12, 34), requests.ReadTail("abcd", KEY, 1, "err", 9)
     with closing(Gateway()) as gateway:
         answers = gateway.ask_all(cluster, getpass.getuser(), [void, tail])
         assert gateway.commands.total() == 1
@@ -106,9 +106,9 @@ def test_what_is_wrong_with_an_order_is_known_before_anything_is_sent() -> None:
     asked = replace(SUBMIT.request, types=("deploy",))
     with closing(Gateway()) as gateway:
         with pytest.raises(ValueError, match="two jobs of one index"):
-            gateway.prepare(CLUSTER, orders.Submit(two, SUBMIT.request))
+            gateway.prepare(CLUSTER, requests.Submit(two, SUBMIT.request))
         with pytest.raises(ValueError, match="deploy"):
-            gateway.prepare(CLUSTER, orders.Submit(PLAN, asked))
+            gateway.prepare(CLUSTER, requests.Submit(PLAN, asked))
         gateway.prepare(CLUSTER, SUBMIT)
         assert gateway.commands.total() == 0
 
@@ -128,5 +128,5 @@ class Mute(Gateway):
 def test_where_there_is_nothing_to_ask_no_command_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SLURM, "nodes", Driver.nodes)
     with closing(Mute()) as gateway:
-        assert gateway.ask(CLUSTER, "nobody", orders.ListNodes()) is None
+        assert gateway.ask(CLUSTER, "nobody", requests.ListNodes()) is None
         assert gateway.commands.total() == 0

@@ -1,6 +1,6 @@
 """How fast bytes may go."""
 
-from cigri.orders.pace import Pace, piece_of
+from cigri.gateway.bandwidth_limits import Pace, piece_of
 
 
 def test_each_waits_for_those_before_it() -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 import pytest
 
-from cigri.text.plain import INLINE, plain, typed
+from cigri.formats.json_values import INLINE, plain, typed
 
 
 class Colour(StrEnum):

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cigri.eligibility.quotas import TYPES, Kinship, QuotaRule, as_owner, as_words, in_force, of_subject
 from cigri.errors import UsageError
-from cigri.rules.quotas import TYPES, Kinship, QuotaRule, as_owner, as_words, in_force, of_subject
 
 HERS = Kinship("long", "astro", "best-effort", "alice")
 

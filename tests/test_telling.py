@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.rules.subscribing import Subscribing, read_subscribing
-from cigri.rules.telling import MOST_KINDS_TOLD, News, gathered, gravest, news_of, severity_of, tag_of
+from cigri.formats.subscriptions import Subscribing, read_subscribing
+from cigri.presentation.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
+from cigri.presentation.notifications import MOST_KINDS_TOLD, News, gathered, gravest, news_of, severity_of, tag_of
 from cigri.states import Channel, EventLevel, NewsTag, Severity
-from cigri.text.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
-from modules.notifier.reachable import is_public
+from modules.notifier.allowed_networks import is_public
 
 ALL = tuple(NewsTag)
 MEDIUM, LOW = Severity.MEDIUM, Severity.LOW

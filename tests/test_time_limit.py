@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from cigri.program.time_limit import time_limit
+from cigri.runtime.time_limit import time_limit
 from tests.waiting import looks
 
 

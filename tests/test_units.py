@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.text.units import (
+from cigri.formats.units import (
     DAY,
     HOUR,
     MEGABYTE,

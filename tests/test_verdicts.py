@@ -3,7 +3,7 @@
 import pytest
 
 from cigri.drivers import RemoteState
-from cigri.rules.verdicts import Saving, TaskPast, is_proof, judge, outcome_of_record, outcome_of_state
+from cigri.lifecycle.verdicts import Saving, TaskPast, is_proof, judge, outcome_of_record, outcome_of_state
 from cigri.settings.sections import JobSettings
 from cigri.states import KillReason, Outcome, TaskState
 

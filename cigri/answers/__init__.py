@@ -1,4 +1,1 @@
-"""What people are told: a named tuple for each answer, one file per noun; fields as in `--json` and in the API.
-
-Nothing here imports SQLAlchemy: commands that ask the portal read answers without it.
-"""
+"""What is still to be merged elsewhere; cigri/api_models/__init__.py was this file."""

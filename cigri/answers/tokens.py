@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from cigri.rules.callers import Scope
+from cigri.identity.callers import Scope
 
 
 class TokenView(NamedTuple):

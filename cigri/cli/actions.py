@@ -4,12 +4,12 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from cigri.answers.actions import ActionResult
+from cigri.api_models.changes import ActionResult
 from cigri.cli.command import DONE, FAILED, Parser, complain, ids, print_json, safe
-from cigri.cli.grid import open_grid
-from cigri.endpoints.calling import Grid
+from cigri.cli.grid_client import open_grid
+from cigri.endpoints.dispatch import Grid
 from cigri.errors import CigriError, DatabaseUnavailable, PortalUnavailable
-from cigri.text.plain import plain
+from cigri.formats.json_values import plain
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from cigri.answers.after import BlockedTasks
-from cigri.answers.campaigns import CampaignView, PartView, ReplicasView, ShareView, WholeCampaign
-from cigri.answers.failures import ErrorView
+from cigri.api_models.campaigns import CampaignView, PartView, ReplicasView, ShareView, WholeCampaign
+from cigri.api_models.dependencies import BlockedTasks
+from cigri.api_models.failures import ErrorView
 from cigri.cli.cluster_tests import print_cluster_tests
 from cigri.cli.failures import gather_errors, print_kinds
-from cigri.cli.profiles import print_profiles
-from cigri.cli.tables import print_fields, print_table
-from cigri.cli.wording import STATE_LETTERS, duration, moment, percent, rate, size
-from cigri.rules.after import sentences
+from cigri.cli.resource_use import print_profiles
+from cigri.cli.table_printing import print_fields, print_table
+from cigri.formats.units import localised
+from cigri.lifecycle.dependency_gates import sentences
+from cigri.presentation.failure_groups import as_ranges
+from cigri.presentation.formatting import STATE_LETTERS, duration, moment, percent, rate, size
 from cigri.states import CampaignState, CampaignType
-from cigri.text.alike_failures import as_ranges
-from cigri.text.units import localised
 
 CAMPAIGN_COLUMNS = ("Campaign id", "Name", "User", "Submission time", "S", "Progress", "End")
 SUMMARY_COLUMNS = (

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from cigri.answers.campaigns import ClusterTest
-from cigri.cli.tables import print_table
-from cigri.cli.wording import shortened
-from cigri.text.units import localised
+from cigri.api_models.campaigns import ClusterTest
+from cigri.cli.table_printing import print_table
+from cigri.formats.units import localised
+from cigri.presentation.formatting import shortened
 
 TEST_COLUMNS = ("Cluster", "Job", "Test", "Why")
 LONGEST_TAIL = 300

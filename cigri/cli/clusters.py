@@ -4,11 +4,11 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 
-from cigri.answers.clusters import ClusterStatus, ClusterView, Usage
+from cigri.api_models.clusters import ClusterStatus, ClusterView, Usage
 from cigri.cli.command import safe
-from cigri.cli.tables import print_fields, print_table
-from cigri.cli.wording import moment
-from cigri.text.units import localised
+from cigri.cli.table_printing import print_fields, print_table
+from cigri.formats.units import localised
+from cigri.presentation.formatting import moment
 
 CLUSTER_COLUMNS = ("Id", "Name", "Driver", "Host", "State", "Free", "Total", "Ours running", "Ours waiting", "Reason")
 USAGE_COLUMNS = ("Cluster", "From", "Total", "Used", "Ours", "Free", "Unavailable")

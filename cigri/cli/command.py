@@ -18,12 +18,12 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from cigri.cli.folding import folded, width_of
+from cigri.cli.text_wrapping import folded, width_of
 from cigri.errors import CigriError, ConfigError, DatabaseUnavailable, UsageError
-from cigri.text.harmless import safe as safe  # for all commands
-from cigri.text.harmless import safe_json
-from cigri.text.id_ranges import LONGEST_ID as LONGEST_ID  # for all commands
-from cigri.text.id_ranges import read_ids
+from cigri.formats.id_ranges import LONGEST_ID as LONGEST_ID  # for all commands
+from cigri.formats.id_ranges import read_ids
+from cigri.formats.untrusted_text import safe as safe  # for all commands
+from cigri.formats.untrusted_text import safe_json
 
 if TYPE_CHECKING:
     from cigri.database import Database

@@ -4,17 +4,17 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from cigri.answers.campaigns import CampaignView
-from cigri.answers.failures import ErrorView, FailureKind
+from cigri.api_models.campaigns import CampaignView
+from cigri.api_models.failures import ErrorView, FailureKind
 from cigri.cli.command import DONE, complain, print_json, safe
-from cigri.cli.wording import moment
+from cigri.formats.json_values import plain
+from cigri.presentation.exit_codes import explain
+from cigri.presentation.failure_groups import TASK_FAILED, TaskFailure, alike, as_ranges, headline, kind_of, last_said
+from cigri.presentation.formatting import moment
 from cigri.states import Outcome
-from cigri.text.alike_failures import TASK_FAILED, TaskFailure, alike, as_ranges, headline, kind_of, last_said
-from cigri.text.exit_codes import explain
-from cigri.text.plain import plain
 
 if TYPE_CHECKING:
-    from cigri.answers.events import SeenEvent
+    from cigri.api_models.events import SeenEvent
 
 ENDED = re.compile(rf"({'|'.join(Outcome)}), exit code (\d+|None)")
 MOST_READ = 10_000  # events

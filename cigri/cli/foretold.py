@@ -1,6 +1,6 @@
 """How what the laboratory foretells is written for people."""
 
-from cigri.answers.simulations import ForetoldCampaign
+from cigri.api_models.simulations import ForetoldCampaign
 
 NEVER_ENDS = "never, as the grid stands: no simulation came to its end"
 NOT_KNOWN = "not known: time was over when hardly a task was done (is this host busy?)"

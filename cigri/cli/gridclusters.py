@@ -3,10 +3,9 @@
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Mapping, Sequence
 
-from cigri.answers.clusters import ClusterStatus
+from cigri.api_models.clusters import ClusterStatus
 from cigri.cli.command import DONE, Parser, command, complain, print_json
-from cigri.cli.grid import open_grid
-from cigri.endpoints.calling import Grid
+from cigri.cli.grid_client import open_grid
 from cigri.endpoints.clusters import (
     LONGEST_PAST,
     PERIODS,
@@ -16,7 +15,8 @@ from cigri.endpoints.clusters import (
     eligible_queues,
     properties,
 )
-from cigri.text.plain import plain
+from cigri.endpoints.dispatch import Grid
+from cigri.formats.json_values import plain
 
 EXAMPLES = """\
   gridclusters             all clusters: state, free cores, our jobs

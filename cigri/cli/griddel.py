@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from cigri.answers.actions import ActionResult
+from cigri.api_models.changes import ActionResult
 from cigri.cli.actions import Action, add_targets, carry_out, targets
 from cigri.cli.command import Parser, command
 from cigri.endpoints import Endpoint

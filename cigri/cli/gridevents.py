@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from itertools import starmap
 from typing import Any
 
-from cigri.answers.events import SeenEvent
+from cigri.api_models.events import SeenEvent
 from cigri.cli.command import DONE, FAILED, Parser, command, complain, ids, print_json, safe
-from cigri.cli.grid import open_grid
+from cigri.cli.grid_client import open_grid
 from cigri.endpoints.audit import audit_trail
-from cigri.endpoints.calling import Grid
+from cigri.endpoints.dispatch import Grid
 from cigri.endpoints.events import event_counts, events, fix_events
 from cigri.endpoints.paging import walk
-from cigri.text.id_ranges import written_ids
-from cigri.text.plain import plain
+from cigri.formats.id_ranges import written_ids
+from cigri.formats.json_values import plain
 
 EVENTS_SHOWN = 100
 LONGEST_PARAMETER = 120
@@ -114,8 +114,8 @@ def _audit(grid: Grid, options: argparse.Namespace) -> int:
     if options.json:
         print_json(plain(changes))
     else:
-        from cigri.cli.tables import print_table
-        from cigri.cli.wording import moment, parameter_words
+        from cigri.cli.table_printing import print_table
+        from cigri.presentation.formatting import moment, parameter_words
 
         rows = [(moment(one.at), one.user, one.how, one.endpoint, parameter_words(one.asked)) for one in changes]
         print_table(AUDIT_COLUMNS, rows, prose=("Asked",))
@@ -133,8 +133,8 @@ def _nothing(options: argparse.Namespace, elsewhere: int) -> str:
 
 def _written(event: SeenEvent) -> str:
     """Two or more lines: what, where and when; then the message, indented."""
-    from cigri.cli.wording import moment, parameter_words, shortened
-    from cigri.text.exit_codes import explain
+    from cigri.presentation.exit_codes import explain
+    from cigri.presentation.formatting import moment, parameter_words, shortened
 
     state = "closed" if event.closed_at else "open"
     subjects = [f"campaign {event.campaign_id}"] if event.campaign_id else []

@@ -6,22 +6,22 @@ from argparse import ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from cigri.answers.campaigns import WholeCampaign
-from cigri.answers.outputs import WrittenTask
-from cigri.cli.bringing_files import FileBringer
-from cigri.cli.bringing_streams import StreamBringer
+from cigri.api_models.campaigns import WholeCampaign
+from cigri.api_models.files import WrittenTask
 from cigri.cli.command import DONE, FAILED, Parser, command, complain, ids
-from cigri.cli.delivery import Delivery
-from cigri.cli.grid import open_grid
-from cigri.cli.wording import moment
+from cigri.cli.download_progress import Delivery
+from cigri.cli.grid_client import open_grid
+from cigri.cli.output_file_downloads import FileBringer
+from cigri.cli.stream_downloads import StreamBringer
 from cigri.endpoints.campaigns import campaign
 from cigri.endpoints.jobs import STREAMS
 from cigri.endpoints.outputs import WRITTEN_AT_ONCE, written
 from cigri.endpoints.paging import pages
+from cigri.formats.id_ranges import read_ids
+from cigri.formats.units import localised
 from cigri.outputs.brought import Brought
-from cigri.text.alike_failures import as_ranges
-from cigri.text.id_ranges import read_ids
-from cigri.text.units import localised
+from cigri.presentation.failure_groups import as_ranges
+from cigri.presentation.formatting import moment
 
 EXAMPLES = """\
   gridget 3                     what all tasks that have ended wrote, to campaign-3/

@@ -2,11 +2,11 @@
 
 from argparse import Namespace
 
-from cigri.answers.actions import ActionResult
+from cigri.api_models.changes import ActionResult
 from cigri.cli.actions import add_targets, carry_out, targets
 from cigri.cli.command import Parser, command
-from cigri.endpoints.calling import Grid
 from cigri.endpoints.campaign_changes import hold_campaign, release_campaign
+from cigri.endpoints.dispatch import Grid
 from cigri.endpoints.job_changes import hold_job, release_job
 
 HOLD_EXAMPLES = """\

@@ -3,13 +3,12 @@
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterator, Sequence
 
-from cigri.answers.subscriptions import MadeSubscription, SubscriptionView
+from cigri.api_models.subscriptions import MadeSubscription, SubscriptionView
 from cigri.cli.command import DONE, FAILED, Parser, command, complain, ids, print_json, told_even_if_lost
-from cigri.cli.grid import open_grid
-from cigri.cli.tables import print_table
-from cigri.cli.wording import moment
+from cigri.cli.grid_client import open_grid
+from cigri.cli.table_printing import print_table
 from cigri.endpoints.callers import whoami
-from cigri.endpoints.calling import Grid
+from cigri.endpoints.dispatch import Grid
 from cigri.endpoints.subscriptions import (
     new_secret,
     subscribe,
@@ -18,8 +17,9 @@ from cigri.endpoints.subscriptions import (
     subscriptions,
     unsubscribe,
 )
+from cigri.formats.json_values import plain
+from cigri.presentation.formatting import moment
 from cigri.states import NewsTag, Severity
-from cigri.text.plain import plain
 
 SUBSCRIPTION_COLUMNS = ("id", "user", "of", "severity", "tags", "sent", "waiting", "failed", "last sent", "told")
 EXAMPLES = """\

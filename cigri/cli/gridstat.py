@@ -14,17 +14,17 @@ from cigri.cli.command import (
     ids,
     print_json,
 )
-from cigri.cli.grid import open_grid
-from cigri.endpoints.calling import Grid
+from cigri.cli.grid_client import open_grid
+from cigri.endpoints.dispatch import Grid
 from cigri.endpoints.paging import walk
 from cigri.errors import NotFound
+from cigri.formats.id_ranges import written_ids
+from cigri.formats.json_values import plain
 from cigri.states import TaskState
-from cigri.text.id_ranges import written_ids
-from cigri.text.plain import plain
 
 if TYPE_CHECKING:
-    from cigri.answers.campaigns import CampaignView
-    from cigri.answers.tasks import TaskView, WholeTask
+    from cigri.api_models.campaigns import CampaignView
+    from cigri.api_models.tasks import TaskView, WholeTask
 
 EXAMPLES = """\
   gridstat                 all open campaigns
@@ -59,7 +59,7 @@ def main(argv: list[str]) -> int:
         if asked.task is not None:
             return _task(grid, asked)
         if asked.jdl:
-            from cigri.cli.description import show_description
+            from cigri.cli.stored_description import show_description
 
             show_description(grid, asked.ids[0])
             return DONE
@@ -145,7 +145,7 @@ def _wrong(asked: Namespace, named: int) -> list[tuple[object, str]]:
 
 def _list(grid: Grid, asked: Namespace) -> int:
     from cigri.cli.campaigns import print_list, print_summary
-    from cigri.cli.standstill import warn
+    from cigri.cli.outages import warn
     from cigri.endpoints.campaigns import campaign, campaigns
 
     listed = walk(grid, campaigns, ids=written_ids(asked.ids), user=asked.username, with_ended=asked.all)
@@ -168,7 +168,7 @@ def _list(grid: Grid, asked: Namespace) -> int:
 def _campaign(grid: Grid, asked: Namespace) -> int:
     from cigri.cli.campaigns import print_campaign
     from cigri.cli.jobs import print_tasks
-    from cigri.cli.standstill import warn
+    from cigri.cli.outages import warn
     from cigri.endpoints.campaigns import campaign, replicas
 
     (campaign_id,) = asked.ids
@@ -190,7 +190,7 @@ def _campaign(grid: Grid, asked: Namespace) -> int:
 
 def _failed(grid: Grid, asked: Namespace) -> int:
     from cigri.cli.failures import show_failed
-    from cigri.cli.standstill import warn
+    from cigri.cli.outages import warn
     from cigri.endpoints.campaigns import failures
 
     campaign = _named(grid, asked.ids[0], asked)
@@ -200,9 +200,9 @@ def _failed(grid: Grid, asked: Namespace) -> int:
 
 
 def _why(grid: Grid, asked: Namespace) -> int:
-    from cigri.cli.reasons import print_reasons
-    from cigri.cli.standstill import warn
-    from cigri.endpoints.reasons import why
+    from cigri.cli.outages import warn
+    from cigri.cli.pending_reasons import print_reasons
+    from cigri.endpoints.pending_reasons import why
 
     task = _find_task(grid, asked).task if asked.task else None
     campaign = _named(grid, task.campaign_id if task else asked.ids[0], asked)
@@ -222,10 +222,10 @@ def _tell_after(grid: Grid, campaign: "CampaignView") -> None:
     """For which campaigns it waits."""
     if not campaign.blocked:
         return
-    from cigri.answers.after import BlockedTasks
+    from cigri.api_models.dependencies import BlockedTasks
     from cigri.endpoints.campaigns import campaign as whole
-    from cigri.rules.after import sentences
-    from cigri.text.units import localised
+    from cigri.formats.units import localised
+    from cigri.lifecycle.dependency_gates import sentences
 
     after = grid.ask(whole, campaign_id=campaign.id).after
     for sentence in sentences(after, BlockedTasks(campaign.blocked, campaign.total)):

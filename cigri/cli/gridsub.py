@@ -5,11 +5,11 @@ import sys
 from functools import partial
 
 from cigri.backend.choices import read_choices
-from cigri.cli import backend, resubmission
-from cigri.cli.adding_tasks import add_tasks
+from cigri.cli import backend_options, resubmission
+from cigri.cli.campaign_edits import add_tasks
 from cigri.cli.command import DONE, Parser, command, ids
+from cigri.cli.description_source import Source
 from cigri.cli.priority import change_priority, read_priority
-from cigri.cli.source import Source
 from cigri.cli.submitting import submit
 
 EXAMPLES = """\
@@ -30,13 +30,13 @@ EXAMPLES = """\
 def main(argv: list[str]) -> int:
     """Submit, add tasks, give a priority, do tasks again, check or simulate; any problem is exit status 1."""
     parser = _parser()
-    options = parser.parse_args(backend.joined(argv))
+    options = parser.parse_args(backend_options.joined(argv))
     resubmission.check(parser, options)
     if options.resubmit:
         return resubmission.resubmit(options)
     choices = read_choices(options.backend or ())
-    if backend.wants_tables(choices):
-        backend.show_tables(choices, options.output)
+    if backend_options.wants_tables(choices):
+        backend_options.show_tables(choices, options.output)
         return DONE
     options.priority = None if options.priority is None else read_priority(options.priority)
     sources = _sources(parser, options)

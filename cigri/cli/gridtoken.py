@@ -5,15 +5,15 @@ from pathlib import Path
 
 from cigri.answers.tokens import MintedToken, TokenView
 from cigri.cli.command import DONE, Parser, command, complain, grid_user, print_json, told_even_if_lost
-from cigri.cli.grid import open_grid
+from cigri.cli.grid_client import open_grid
 from cigri.cli.gridtoken_keys import keys
-from cigri.cli.tables import print_table
-from cigri.cli.wording import moment
-from cigri.endpoints.tokens import USUAL_LIFE, create_token, get_tokens, revoke_token
+from cigri.cli.table_printing import print_table
+from cigri.endpoints.identity import USUAL_LIFE, create_token, get_tokens, revoke_token
 from cigri.errors import UsageError
-from cigri.rules.callers import Scope
-from cigri.text.plain import plain
-from cigri.text.units import HOW_DURATION, as_local, read_duration
+from cigri.formats.json_values import plain
+from cigri.formats.units import HOW_DURATION, as_local, read_duration
+from cigri.identity.callers import Scope
+from cigri.presentation.formatting import moment
 
 TOKEN_COLUMNS = ("id", "user", "scope", "state", "created", "expires", "last used", "SSH key", "comment")
 EXAMPLES = """\

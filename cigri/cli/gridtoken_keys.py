@@ -3,15 +3,15 @@
 import sys
 from pathlib import Path
 
-from cigri.answers.ssh_keys import SshKeyView
+from cigri.api_models.ssh_keys import SshKeyView
 from cigri.cli.command import DONE, Parser, print_json
-from cigri.cli.grid import open_grid
-from cigri.cli.tables import print_table
-from cigri.cli.wording import moment
+from cigri.cli.grid_client import open_grid
+from cigri.cli.table_printing import print_table
 from cigri.endpoints.ssh_keys import add_key, get_keys, remove_key
 from cigri.errors import UsageError
+from cigri.formats.json_values import plain
+from cigri.presentation.formatting import moment
 from cigri.ssh_keys.public_keys import LONGEST_PUBLIC_KEY, WHICH_FILE, read_public_key
-from cigri.text.plain import plain
 
 KEY_COLUMNS = ("id", "user", "state", "added", "fingerprint", "comment")
 STANDARD_INPUT = "-"

@@ -6,15 +6,15 @@ from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from datetime import date
 
-from cigri.answers.figures import UsedWork
+from cigri.api_models.metrics import UsedWork
 from cigri.cli.command import DONE, Parser, command, complain, print_json
-from cigri.cli.grid import open_grid
-from cigri.cli.tables import print_table
-from cigri.endpoints.figures import used_work
-from cigri.rules.quotas import KINDS_OF_JOBS
-from cigri.rules.usage_groups import GROUPS, read_groups, read_type
-from cigri.text.plain import plain
-from cigri.text.units import HOUR
+from cigri.cli.grid_client import open_grid
+from cigri.cli.table_printing import print_table
+from cigri.eligibility.quotas import KINDS_OF_JOBS
+from cigri.endpoints.metrics import used_work
+from cigri.formats.json_values import plain
+from cigri.formats.units import HOUR
+from cigri.formats.usage_groups import GROUPS, read_groups, read_type
 
 USED_HOURS = ("well", "failed", "lost", "replicas", "asked")
 EXAMPLES = """\

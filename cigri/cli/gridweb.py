@@ -4,12 +4,12 @@ import os
 
 from cigri import installation
 from cigri.cli.command import DONE, Parser, command, complain, told_even_if_lost
-from cigri.cli.grid import open_grid
-from cigri.endpoints.elsewhere import find_elsewhere
+from cigri.cli.grid_client import open_grid
+from cigri.endpoints.remote_portal import find_elsewhere
 from cigri.endpoints.sessions import create_link, end_sessions
 from cigri.errors import ConfigError
-from cigri.rules.callers import Scope
-from cigri.text.units import as_local
+from cigri.formats.units import as_local
+from cigri.identity.callers import Scope
 
 EXAMPLES = """\
   gridweb                  open what it prints: the browser is you for 12 hours

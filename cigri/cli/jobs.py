@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cigri.answers.tasks import AttemptView, TaskView
-from cigri.cli.tables import print_fields, print_table
-from cigri.cli.wording import duration, moment, parameter_words, shortened
+from cigri.api_models.tasks import AttemptView, TaskView
+from cigri.cli.table_printing import print_fields, print_table
+from cigri.formats.units import COUNTED_IN_MB
+from cigri.presentation.exit_codes import explain
+from cigri.presentation.formatting import duration, moment, parameter_words, shortened
 from cigri.states import JobState, Outcome, TaskState
-from cigri.text.exit_codes import explain
-from cigri.text.units import COUNTED_IN_MB
 
 if TYPE_CHECKING:
-    from cigri.answers.jobs import JobView, WholeJob
-    from cigri.wrapper.job_features import Figures
+    from cigri.api_models.jobs import JobView, WholeJob
+    from cigri.wrapper.termination_cost import Figures
 
 TASK_COLUMNS = (
     "Task",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from cigri.answers.submissions import HostPath, TaskStart
+from cigri.api_models.submissions import HostPath, TaskStart
 from cigri.cli.command import complain
 
 

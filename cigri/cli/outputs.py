@@ -4,10 +4,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from cigri.cli.command import complain, safe
-from cigri.text.units import localised
+from cigri.formats.units import localised
 
 if TYPE_CHECKING:
-    from cigri.answers.jobs import JobOutputs
+    from cigri.api_models.jobs import JobOutputs
 
 
 def print_outputs(job_id: int, answer: "JobOutputs") -> int:

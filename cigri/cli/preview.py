@@ -3,12 +3,12 @@
 from collections.abc import Collection, Iterator
 from typing import Literal
 
-from cigri.answers.submissions import CampaignPreview, PlacePreview
-from cigri.cli.wording import size
+from cigri.api_models.submissions import CampaignPreview, PlacePreview
+from cigri.formats.units import COUNTED_IN_MB, as_clock, as_duration
 from cigri.jdl import ClusterSettings
 from cigri.jdl.outputs import Collect
+from cigri.presentation.formatting import size
 from cigri.requirements import BUILT_IN, parse_requirement
-from cigri.text.units import COUNTED_IN_MB, as_clock, as_duration
 
 SHOWN_LINES = 50
 LONGEST_PREVIEW_LINE = 1000

@@ -3,11 +3,11 @@
 import re
 
 from cigri.cli.command import print_json
-from cigri.cli.grid import open_grid
+from cigri.cli.grid_client import open_grid
 from cigri.endpoints.campaign_changes import set_priority
 from cigri.errors import UsageError
-from cigri.rules.own_priority import HOW_PRIORITY, MOST_PRIORITY
-from cigri.text.plain import plain
+from cigri.formats.json_values import plain
+from cigri.formats.priority import HOW_PRIORITY, MOST_PRIORITY
 
 
 def read_priority(word: str) -> int:

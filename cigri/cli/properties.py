@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cigri.answers.clusters import QueueProperties
+from cigri.api_models.clusters import QueueProperties
 from cigri.cli.command import complain
-from cigri.cli.tables import print_table
+from cigri.cli.table_printing import print_table
 from cigri.resources.inheritance import queue_name
-from cigri.resources.requires import show_requires
+from cigri.resources.queue_requirements import show_requires
 
 DEFAULT = "(default)"
 PROPERTIES = ("queue", "nodes", "property", "value", "from")

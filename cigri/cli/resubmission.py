@@ -7,9 +7,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from cigri.cli.command import DONE, LONGEST_ID, Parser, complain, ids, print_json
-from cigri.cli.grid import open_grid
+from cigri.cli.grid_client import open_grid
 from cigri.endpoints.campaign_changes import resubmit_tasks
-from cigri.text.plain import plain
+from cigri.formats.json_values import plain
 
 if TYPE_CHECKING:
     from cigri.flow.tasks import Span

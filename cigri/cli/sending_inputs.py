@@ -4,13 +4,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Protocol
 
-from cigri.cli.wording import size
-from cigri.endpoints.calling import Grid
+from cigri.endpoints.dispatch import Grid
 from cigri.endpoints.inputs import lacked_inputs, send_input, sent_input
 from cigri.endpoints.inputs import send_inputs as send_many
 from cigri.errors import CigriError
+from cigri.formats.units import MEGABYTE
 from cigri.inputs.packing import SMALL_INPUT, packed_inputs
-from cigri.text.units import MEGABYTE
+from cigri.presentation.formatting import size
 
 PIECE_OF_INPUT = 32 * MEGABYTE
 """Bytes of one request: a proxy may bear no more, and what is cut is lost."""

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from cigri.answers.tokens import MintedToken
 from cigri.endpoints.challenges import answer_challenge, create_challenge
-from cigri.endpoints.elsewhere import URL_VARIABLE, find_address
-from cigri.endpoints.remote import Remote
+from cigri.endpoints.portal_client import Remote
+from cigri.endpoints.remote_portal import URL_VARIABLE, find_address
 from cigri.errors import CigriError, UsageError
 from cigri.ssh_keys.challenge_text import WantedToken, text_to_sign
 from cigri.ssh_keys.keygen import sign

@@ -5,18 +5,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import chain
 
-from cigri.answers.simulations import ForetoldCampaign, Simulation
+from cigri.api_models.simulations import ForetoldCampaign, Simulation
 from cigri.cli.command import DONE, complain, print_json, safe
+from cigri.cli.description_source import Handed, Source
 from cigri.cli.foretold import how_simulated, no_end
-from cigri.cli.grid import open_grid
-from cigri.cli.source import Handed, Source
+from cigri.cli.grid_client import open_grid
 from cigri.cli.submitting import ask, asked_of, read, refusal, told_problems
-from cigri.cli.tables import print_table
-from cigri.cli.wording import duration, moment
-from cigri.endpoints.calling import Grid
+from cigri.cli.table_printing import print_table
+from cigri.endpoints.dispatch import Grid
 from cigri.endpoints.submissions import simulate_campaigns
 from cigri.errors import DescriptionError
-from cigri.text.plain import plain
+from cigri.formats.json_values import plain
+from cigri.presentation.formatting import duration, moment
 
 
 def simulate(sources: Sequence[Source], options: argparse.Namespace) -> int:

@@ -7,18 +7,18 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any
 
-from cigri.answers.submissions import CheckedCampaign, SubmittedCampaign
+from cigri.api_models.submissions import CheckedCampaign, SubmittedCampaign
 from cigri.cli.command import DONE, complain, grid_user, print_json, safe, told_even_if_lost
-from cigri.cli.grid import open_grid
+from cigri.cli.description_source import Handed, Source
+from cigri.cli.grid_client import open_grid
 from cigri.cli.missing_on_host import tell_missing
-from cigri.cli.source import Handed, Source
-from cigri.cli.standstill import warn
-from cigri.endpoints.bodies import Body, as_body
-from cigri.endpoints.calling import Grid, receive
+from cigri.cli.outages import warn
+from cigri.endpoints.dispatch import Grid, receive
+from cigri.endpoints.request_bodies import Body, as_body
 from cigri.endpoints.submissions import check_campaign, check_stages, submit_campaign, submit_stages
 from cigri.errors import CigriError, DatabaseUnavailable, DescriptionError, PortalUnavailable
-from cigri.rules.callers import Caller
-from cigri.text.plain import plain
+from cigri.formats.json_values import plain
+from cigri.identity.callers import Caller
 
 MOST_TOLD = 100
 """Problems; nobody reads more."""

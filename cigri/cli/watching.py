@@ -8,20 +8,20 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import NamedTuple
 
-from cigri.answers.campaigns import CampaignView
+from cigri.api_models.campaigns import CampaignView
 from cigri.cli.campaigns import end, letters, progress
 from cigri.cli.command import DONE, FAILED, complain, safe
-from cigri.cli.folding import folded, width_of
-from cigri.cli.tables import INDENT, LEAST_WIDTH
-from cigri.cli.wording import rate
-from cigri.endpoints.calling import Grid
+from cigri.cli.table_printing import INDENT, LEAST_WIDTH
+from cigri.cli.text_wrapping import folded, width_of
 from cigri.endpoints.campaigns import campaigns
+from cigri.endpoints.dispatch import Grid
 from cigri.endpoints.notices import notices
 from cigri.endpoints.paging import walk
 from cigri.errors import NotFound, PortalUnavailable
+from cigri.formats.id_ranges import written_ids
+from cigri.formats.units import localised
+from cigri.presentation.formatting import rate
 from cigri.states import CampaignState
-from cigri.text.id_ranges import written_ids
-from cigri.text.units import localised
 
 PERIOD = 1.0  # seconds
 PATIENCE = 60.0  # seconds, with a portal that does not answer

@@ -33,7 +33,7 @@ from sqlalchemy.sql.selectable import TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
 from cigri.errors import DatabaseUnavailable, TookTooLong
-from cigri.rules.backoff import MOST_DOUBLINGS, BackOff
+from cigri.estimates.backoff import MOST_DOUBLINGS, BackOff
 
 WAKE_CHANNEL = "cigri_wake"
 PREPARED = 500  # statements that a connection keeps prepared: a cycle has more than psycopg's 100

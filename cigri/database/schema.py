@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, column, func, select, table
 
-from cigri import shipped
+from cigri import package_files
 from cigri.database import Database
 from cigri.errors import ConfigError
 from cigri.tables import everything
@@ -46,7 +46,7 @@ def current(conn: Connection) -> str | None:
 
 def newest() -> str:
     """The revision this code was written for; the file of a migration is named by its revision first."""
-    files = (shipped.directory("migrations") / "versions").glob("[0-9]*_*.py")
+    files = (package_files.directory("migrations") / "versions").glob("[0-9]*_*.py")
     return max(file.name.partition("_")[0] for file in files)
 
 
@@ -70,6 +70,6 @@ def _config(conn: Connection) -> "Config":
     from alembic.config import Config
 
     config = Config()
-    config.set_main_option("script_location", str(shipped.directory("migrations")))
+    config.set_main_option("script_location", str(package_files.directory("migrations")))
     config.attributes["connection"] = conn
     return config

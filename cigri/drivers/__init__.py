@@ -16,13 +16,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from cigri.backend.options import BackendTable, read_options
-from cigri.backend.selecting import NotSelectable
+from cigri.backend_options import BackendTable, read_options
 from cigri.errors import ConfigError
 from cigri.estimates.start_dates import Due
 from cigri.requirements import Condition
+from cigri.requirements.node_selection import NotSelectable
 from cigri.resources.nodes import NodeClass
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 
 Options = TypeVar("Options", bound=BaseModel)
 

@@ -13,11 +13,11 @@ from typing import Any
 
 from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, RemoteState, ResourceRequest
 from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
+from cigri.formats.units import MEGABYTE
 from cigri.localbatch import client
 from cigri.localbatch.pools import POOL, default_pools
 from cigri.resources.nodes import NodeClass, known
-from cigri.script.answers import Answer
-from cigri.text.units import MEGABYTE
+from cigri.shell.results import Answer
 
 LOCAL_STATES = {
     "waiting": RemoteState.WAITING,

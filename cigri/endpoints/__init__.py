@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 
 from cigri.endpoints.paging import Paging
 from cigri.errors import Forbidden
-from cigri.rules.callers import Caller, Scope
+from cigri.identity.callers import Caller, Scope
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cigri.database import Database
-    from cigri.endpoints.bodies import Body
-    from cigri.orders.taker import OrderTaker
+    from cigri.endpoints.request_bodies import Body
+    from cigri.gateway.contract import OrderTaker
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -153,7 +153,7 @@ def changes(
 def receives(
     path: str, may: May, scope: Scope = Scope.SUBMIT
 ) -> "Callable[[Callable[Concatenate[Database, Caller, Body, P], R]], Receiving[P, R]]":
-    """An endpoint to which a Body (cigri.endpoints.bodies) is sent; its parameters stand in the query."""
+    """An endpoint to which a Body (cigri.endpoints.request_bodies) is sent; its parameters stand in the query."""
     return lambda function: Receiving("POST", path, may, scope, function, function.__annotations__["return"])
 
 

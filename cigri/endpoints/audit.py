@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from cigri.answers.audit import AuditEntry
 from cigri.endpoints import May, reads
 from cigri.endpoints.paging import BACKWARDS, require_limit
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

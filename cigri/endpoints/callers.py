@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.answers.callers import CallerView
+from cigri.api_models.identity import CallerView
 from cigri.endpoints import May, reads
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

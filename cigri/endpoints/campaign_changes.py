@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.answers.actions import ActionResult, PriorityView, ResubmittedTasks
+from cigri.api_models.changes import ActionResult, PriorityView, ResubmittedTasks
 from cigri.endpoints import May, changes
 from cigri.errors import CigriError, UsageError
-from cigri.rules.callers import Caller
-from cigri.rules.own_priority import require_priority
+from cigri.formats.priority import require_priority
+from cigri.identity.callers import Caller
 from cigri.states import CampaignState, TaskState
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def hold_campaign(
     conn: "Connection", caller: Caller, *, campaign_id: int, cluster: str = "", waiting_only: bool = False
 ) -> ActionResult:
     """It stands still, or its share of a cluster does: no new jobs, waiting ones are held, running ones suspended."""
-    from cigri.endpoints.held_shares import what_halts
+    from cigri.endpoints.hold_effects import what_halts
     from cigri.flow import holds
 
     shares = holds.hold_campaign(conn, campaign_id, caller, cluster=cluster, waiting_only=waiting_only)
@@ -138,7 +138,7 @@ def _move(
 
 def _work_left(conn: "Connection", campaign_id: int) -> str:
     """For those who ask for more."""
-    from cigri.flow.stops import count_left
+    from cigri.flow.cancellations import count_left
 
     tasks, jobs = count_left(conn, campaign_id)
     counts = [f"{number} {state}" for state, number in tasks.items()]

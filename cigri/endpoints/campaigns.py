@@ -3,19 +3,19 @@
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from cigri.answers.campaigns import CampaignView, PartView, ReplicasView, ShareView, TriedCluster, WholeCampaign
-from cigri.answers.failures import ErrorView, FailureKind
+from cigri.api_models.campaigns import CampaignView, PartView, ReplicasView, ShareView, TriedCluster, WholeCampaign
+from cigri.api_models.failures import ErrorView, FailureKind
 from cigri.endpoints import May, reads
-from cigri.endpoints.instants import once_an_instant
 from cigri.endpoints.paging import FORWARDS, require_limit
+from cigri.endpoints.read_cache import once_an_instant
 from cigri.errors import NotFound
 from cigri.estimates.calibration import calibration
-from cigri.rules.callers import Caller
-from cigri.rules.cluster_tests import results_of
-from cigri.rules.obstacles import obstacle
+from cigri.formats.id_ranges import read_ids
+from cigri.identity.callers import Caller
+from cigri.presentation.cluster_tests import results_of
+from cigri.presentation.failure_groups import alike, kind_of
+from cigri.presentation.run_status import obstacle
 from cigri.states import CampaignType
-from cigri.text.alike_failures import alike, kind_of
-from cigri.text.id_ranges import read_ids
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -56,8 +56,8 @@ def campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> WholeCa
     """A campaign with each of its clusters, and how its tasks failed; what they wrote is for its owner."""
     from cigri import installation
     from cigri.flow.forecasts import list_told
-    from cigri.flow.views.after import list_after
     from cigri.flow.views.campaigns import present
+    from cigri.flow.views.dependencies import list_after
 
     found, now = find_campaign(conn, campaign_id), present(conn)
     intervals, parts = list_told(conn, [campaign_id]), list_shares(conn, caller, found)
@@ -77,7 +77,7 @@ def campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> WholeCa
 @reads("/campaigns/{campaign_id}/replicas", May.EVERYBODY)
 def replicas(conn: "Connection", _caller: Caller, *, campaign_id: int) -> ReplicasView:
     """How often the last tasks of a campaign were replicated; nothing is known of it once it is archived."""
-    from cigri.flow.views.replicas import count_replicas
+    from cigri.flow.views.replica_statistics import count_replicas
 
     find_campaign(conn, campaign_id)
     return count_replicas(conn, campaign_id)

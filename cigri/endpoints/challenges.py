@@ -7,12 +7,12 @@ not told: neither who has which keys, nor which challenges there are.
 import re
 from typing import TYPE_CHECKING, Any
 
-from cigri.answers.ssh_keys import ToldChallenge
 from cigri.answers.tokens import MintedToken
+from cigri.api_models.ssh_keys import ToldChallenge
 from cigri.endpoints import Door, admits
-from cigri.endpoints.tokens import USUAL_LIFE, require_bounds
+from cigri.endpoints.identity import USUAL_LIFE, require_bounds
 from cigri.errors import Forbidden, UsageError
-from cigri.rules.callers import Caller, Scope
+from cigri.identity.callers import Caller, Scope
 from cigri.rules.minting import require_asked_for, require_operating
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def create_challenge(
     import secrets
 
     from cigri.flow.challenges import put_challenge
-    from cigri.flow.home import grid_key
+    from cigri.flow.grid_identity import grid_key
     from cigri.ssh_keys.challenge_text import WantedToken, text_to_sign
 
     require_bounds(expires_in, comment)
@@ -66,7 +66,7 @@ def create_challenge(
 def answer_challenge(database: "Database", door: Door, *, nonce: str, signature: str) -> MintedToken:
     """Send the signature of a challenge's text, and be given the token."""
     from cigri.flow.challenges import take_challenge
-    from cigri.flow.home import grid_key
+    from cigri.flow.grid_identity import grid_key
     from cigri.ssh_keys.challenge_text import text_to_sign
     from cigri.ssh_keys.keygen import verifies
 
@@ -101,7 +101,7 @@ def _given(database: "Database", caller: Caller, wanted: "WantedToken", key: "Kn
     from cigri.flow.audit import put_audit
     from cigri.flow.ssh_keys import is_kept
     from cigri.flow.tokens import put_token
-    from cigri.rules.token_text import ShownToken, hash_of
+    from cigri.identity.token_text import ShownToken, hash_of
 
     require_operating(caller, wanted.scope, "tokens")
     secret = secrets.token_urlsafe(32)

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.answers.actions import Done
 from cigri.answers.nodes import ExcludedNode
+from cigri.api_models.changes import Done
 from cigri.endpoints import May, changes, reads
 from cigri.errors import NotFound, UsageError
-from cigri.rules.callers import Caller, Scope
-from cigri.text.units import as_instant
+from cigri.formats.units import as_instant
+from cigri.identity.callers import Caller, Scope
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -120,6 +120,6 @@ def _find(conn: "Connection", name: str) -> "ClusterRow":
 
 def _deadline(conn: "Connection", cluster: "ClusterRow", by: str) -> "datetime":
     from cigri.database import server_time
-    from cigri.rules.deadlines import read_deadline
+    from cigri.settings.deadlines import read_deadline
 
     return read_deadline(by, server_time(conn), cluster.name, cluster.config)

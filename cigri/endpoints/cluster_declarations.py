@@ -3,18 +3,18 @@
 import json
 from typing import TYPE_CHECKING, Any
 
-from cigri.answers.actions import Done
-from cigri.answers.clusters import ClusterFallback, DeclaredCluster
+from cigri.api_models.changes import Done
+from cigri.api_models.clusters import ClusterFallback, DeclaredCluster
 from cigri.endpoints import Errand, May, asks, changes, reads
 from cigri.errors import AnswerUnreadable, Forbidden, NotFound, TransportError, UsageError
-from cigri.rules.callers import SUPERUSER, Caller, Scope
-from cigri.text.units import as_utc
+from cigri.formats.units import as_utc
+from cigri.identity.callers import SUPERUSER, Caller, Scope
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from cigri.orders.taker import OrderTaker
-    from cigri.settings.cluster import ClusterConfig
+    from cigri.gateway.contract import OrderTaker
+    from cigri.settings.cluster_config import ClusterConfig
 
 CLUSTER_FALLBACK = "CLUSTER_FALLBACK"
 LONGEST_NAME = 64  # characters, of a cluster or a user
@@ -38,7 +38,7 @@ def find_fallback(conn: "Connection", _caller: Caller, *, cluster: str, config: 
     """Whether the batch system of a cluster that would be so declared (a JSON object) is there."""
     from cigri.database import server_time
     from cigri.flow.clusters import ClusterRow
-    from cigri.orders import Probe
+    from cigri.gateway.requests import Probe
 
     asked = ClusterRow(0, cluster, _own(_checked(cluster, _object(config))), True)
     now = server_time(conn)
@@ -89,7 +89,7 @@ def remove_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> Done
 def map_account(conn: "Connection", caller: Caller, *, cluster: str, user: str, account: str = "") -> Done:
     """The account that runs a grid user's jobs there from the next submission on; empty: that of the same name."""
     from cigri.flow.clusters import map_user
-    from cigri.transports.address import ACCOUNT
+    from cigri.settings.ssh_address import ACCOUNT
 
     if account == SUPERUSER != caller.user:
         raise Forbidden(f"only {SUPERUSER} lets jobs run as {SUPERUSER}, and you are {caller.user}")
@@ -119,7 +119,7 @@ def _require_name(cluster: str) -> None:
 def _checked(cluster: str, config: dict[str, Any]) -> "ClusterConfig":
     """Raise ConfigError with all that is wrong with it, or with what its drivers are told."""
     from cigri import drivers
-    from cigri.settings.cluster import parse_config
+    from cigri.settings.cluster_config import parse_config
 
     checked = parse_config(cluster, config)
     drivers.load(checked.driver, checked.options)
@@ -150,7 +150,7 @@ def _put(conn: "Connection", cluster: str, config: "ClusterConfig") -> None:
 def _refuse_under_jobs(conn: "Connection", cluster: str, config: "ClusterConfig") -> None:
     """Raise when jobs live on what would be given up: nobody would see their end; NotFound for one never declared."""
     from cigri.flow.clusters import find_cluster
-    from cigri.flow.views.stuck import list_known
+    from cigri.flow.views.stuck_items import list_known
 
     stored = find_cluster(conn, cluster)
     if stored is None:

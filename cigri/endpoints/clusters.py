@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from cigri.answers.clusters import (
+from cigri.api_models.clusters import (
     ClassView,
     ClusterDay,
     ClusterStatus,
@@ -14,7 +14,7 @@ from cigri.answers.clusters import (
 )
 from cigri.endpoints import May, reads
 from cigri.errors import NotFound, RequirementError, UsageError
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -27,7 +27,7 @@ A_DAY, DAY_PERIOD = timedelta(days=1), timedelta(minutes=15)
 @reads("/clusters", May.EVERYBODY)
 def clusters(conn: "Connection", _caller: Caller, *, names: list[str] | None = None) -> list[ClusterStatus]:
     """All, or those named by name or number: state, cores, our jobs, and the configuration but for secrets."""
-    from cigri.rules.cluster_states import status_of
+    from cigri.presentation.cluster_status import status_of
 
     return [status_of(cluster) for cluster in _named(conn, names)]
 
@@ -36,7 +36,7 @@ def clusters(conn: "Connection", _caller: Caller, *, names: list[str] | None = N
 def cluster_hours(conn: "Connection", _caller: Caller, *, names: list[str] | None = None) -> dict[str, str]:
     """By cluster, whether it is within the hours that its operator has declared."""
     from cigri.flow.views.campaigns import present
-    from cigri.rules.cluster_states import within_hours
+    from cigri.presentation.cluster_status import within_hours
     from cigri.settings.loading import load
 
     hours, now = load().hours, present(conn)
@@ -59,10 +59,10 @@ def cluster_usage(
 @reads("/clusters/{cluster}/day", May.EVERYBODY)
 def cluster_day(conn: "Connection", _caller: Caller, *, cluster: str) -> ClusterDay:
     """One, named by name or number, and how full it was in the last 24 hours, by quarters of an hour."""
-    from cigri.flow.command_counts import sessions_on
+    from cigri.flow.remote_command_counts import sessions_on
     from cigri.flow.views.clusters import list_usage
-    from cigri.flow.views.pulse import find_pulse
-    from cigri.rules.cluster_states import status_of
+    from cigri.flow.views.heartbeats import find_pulse
+    from cigri.presentation.cluster_status import status_of
 
     found = _named(conn, [cluster])[0]
     sessions = sessions_on(conn, found.id) if find_pulse(conn).has_almighty else {}

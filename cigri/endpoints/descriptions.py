@@ -7,7 +7,7 @@ from cigri.endpoints import May, reads
 from cigri.endpoints.campaigns import find_campaign
 from cigri.endpoints.paging import LONGEST_PAGE, Paging, require_limit
 from cigri.errors import NotFound
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.answers.events import EventCounts, FixedEvents, SeenEvent
+from cigri.api_models.events import EventCounts, FixedEvents, SeenEvent
 from cigri.endpoints import May, changes, reads
 from cigri.endpoints.paging import BACKWARDS, require_limit
 from cigri.errors import Forbidden, NotFound, UsageError
-from cigri.rules.callers import Caller
-from cigri.text.id_ranges import read_ids, written_ids
+from cigri.formats.id_ranges import read_ids, written_ids
+from cigri.identity.callers import Caller
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -67,7 +67,7 @@ def fix_events(
 
     Those of clusters and the grid (`is_global`) are closed by operators only; clusters are then visited at once.
     """
-    from cigri.flow import fixes
+    from cigri.flow import event_fixes
     from cigri.flow.views.events import list_fixable
     from cigri.flow.views.failures import count_failed
 
@@ -78,8 +78,8 @@ def fix_events(
     choice = _chosen(conn, caller, campaigns, ids, is_global, False, is_to_change=True)
     chosen = list_fixable(conn, choice)
     if is_global:
-        return FixedEvents(fixes.fix_global_events(conn, chosen, caller), {})
-    fixed = fixes.fix_events(conn, chosen, caller, resubmit=resubmit)
+        return FixedEvents(event_fixes.fix_global_events(conn, chosen, caller), {})
+    fixed = event_fixes.fix_events(conn, chosen, caller, resubmit=resubmit)
     return FixedEvents(fixed, count_failed(conn, choice.campaign_ids) if resubmit and not fixed else {})
 
 

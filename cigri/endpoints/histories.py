@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.answers.histories import (
+from cigri.api_models.histories import (
     CampaignRate,
     CoresOfCluster,
     CoresOverTime,
@@ -13,8 +13,8 @@ from cigri.answers.histories import (
 from cigri.endpoints import May, reads
 from cigri.endpoints.campaigns import find_campaign
 from cigri.errors import UsageError
-from cigri.rules.callers import Caller
-from cigri.text.id_ranges import read_ids
+from cigri.formats.id_ranges import read_ids
+from cigri.identity.callers import Caller
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -25,7 +25,7 @@ MOST_CAMPAIGNS = 100
 @reads("/rates", May.EVERYBODY)
 def rates(conn: "Connection", _caller: Caller, *, campaigns: str) -> list[CampaignRate]:
     """How fast these campaigns (3,5-7; 100 at most) did tasks in the last day of their life; without archived ones."""
-    from cigri.flow.views.histories import list_rates
+    from cigri.flow.views.campaign_histories import list_rates
 
     ids = read_ids(campaigns)
     if len(ids) > MOST_CAMPAIGNS:
@@ -36,8 +36,8 @@ def rates(conn: "Connection", _caller: Caller, *, campaigns: str) -> list[Campai
 @reads("/campaigns/{campaign_id}/progress", May.EVERYBODY)
 def progress(conn: "Connection", _caller: Caller, *, campaign_id: int) -> ProgressOverTime:
     """How many tasks of a campaign were done and had failed over time, and when it was expected to end then."""
+    from cigri.flow.views.campaign_histories import list_stood
     from cigri.flow.views.campaigns import present
-    from cigri.flow.views.histories import list_stood
 
     found = find_campaign(conn, campaign_id)
     since, until = found.submitted_at, found.ended_at or present(conn)
@@ -51,8 +51,8 @@ def progress(conn: "Connection", _caller: Caller, *, campaign_id: int) -> Progre
 @reads("/campaigns/{campaign_id}/cores", May.EVERYBODY)
 def cores(conn: "Connection", _caller: Caller, *, campaign_id: int) -> CoresOverTime:
     """How many cores a campaign's running jobs had on each cluster over time."""
+    from cigri.flow.views.campaign_histories import list_cores_now, list_had_cores
     from cigri.flow.views.campaigns import present
-    from cigri.flow.views.histories import list_cores_now, list_had_cores
 
     found = find_campaign(conn, campaign_id)
     since, until = found.submitted_at, found.ended_at or present(conn)

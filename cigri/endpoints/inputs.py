@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from cigri.answers.inputs import LackedInputs, SentBytes, TakenInputs
 from cigri.endpoints import May, reads, receives
-from cigri.endpoints.bodies import Body, BodyLines
+from cigri.endpoints.request_bodies import Body, BodyLines
 from cigri.errors import UsageError
-from cigri.rules.callers import Caller
-from cigri.text.units import MEGABYTE, as_size
+from cigri.formats.units import MEGABYTE, as_size
+from cigri.identity.callers import Caller
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.answers.actions import ActionResult
+from cigri.api_models.changes import ActionResult
 from cigri.endpoints import May, changes
 from cigri.errors import CigriError
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 @changes("/jobs/{job_id}/kill", May.OWNER)
 def kill_job(conn: "Connection", caller: Caller, *, job_id: int) -> ActionResult:
     """It is killed, and its task with it."""
-    from cigri.flow import stops
+    from cigri.flow import cancellations
 
-    if not stops.kill_job(conn, job_id, caller):
+    if not cancellations.kill_job(conn, job_id, caller):
         raise CigriError(f"job {job_id} has ended already")
     return ActionResult(job_id, True, f"job {job_id} is being killed; its tasks are cancelled")
 
@@ -35,7 +35,7 @@ def checkpoint_job(conn: "Connection", caller: Caller, *, job_id: int) -> Action
 @changes("/jobs/{job_id}/hold", May.OWNER)
 def hold_job(conn: "Connection", caller: Caller, *, job_id: int, waiting_only: bool = False) -> ActionResult:
     """It stands still; with `waiting_only` unless it runs already."""
-    from cigri.endpoints.held_shares import what_halts
+    from cigri.endpoints.hold_effects import what_halts
     from cigri.flow import holds
 
     shares = holds.hold_job(conn, job_id, caller, waiting_only=waiting_only)

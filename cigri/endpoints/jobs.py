@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cigri.answers.jobs import JobOutput, JobOutputs, JobView, WholeJob
-from cigri.answers.tasks import AttemptView
+from cigri.api_models.jobs import JobOutput, JobOutputs, JobView, WholeJob
+from cigri.api_models.tasks import AttemptView
 from cigri.endpoints import Errand, May, asks
 from cigri.errors import AnswerUnreadable, CigriError, ConfigError, NotFound, TransportError, UsageError
-from cigri.rules.buckets import formulas_of
-from cigri.rules.callers import Caller
+from cigri.formats.units import as_instant
+from cigri.identity.callers import Caller
+from cigri.resources.bucket_amounts import formulas_of
 from cigri.states import JobKind, JobState
-from cigri.text.units import as_instant
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from cigri.orders.taker import OrderTaker
-    from cigri.wrapper.directory import Stream
+    from cigri.gateway.contract import OrderTaker
+    from cigri.wrapper.batch_operations import Stream
 
 LONGEST_OUTPUT = 1_000_000  # bytes of the end of an output
 STREAMS: "dict[str, Stream]" = {"out": "out", "err": "err"}
@@ -30,11 +30,11 @@ def job(
     """One job; `asked_itself`: with the figures that it gives of its own while it runs, if it is yours."""
     from cigri.database import server_time
     from cigri.flow.clusters import find_cluster
-    from cigri.flow.home import grid_key
+    from cigri.flow.grid_identity import grid_key
     from cigri.flow.views.jobs import list_attempts_of_job
     from cigri.flow.views.running_jobs import list_running
-    from cigri.text.exit_codes import explain
-    from cigri.wrapper.job_features import assess, parse_status
+    from cigri.presentation.exit_codes import explain
+    from cigri.wrapper.termination_cost import assess, parse_status
 
     found, attempts = _find(conn, job_id), list_attempts_of_job(conn, job_id)
     is_own = caller.sees(found.user)
@@ -47,7 +47,7 @@ def job(
     assert cluster is not None  # the job's row refers to it
 
     def ask(gateway: "OrderTaker") -> WholeJob:
-        from cigri.orders import ReadStatus
+        from cigri.gateway.requests import ReadStatus
 
         try:
             values = gateway.ask(cluster, running.local_user, ReadStatus(key, [running.key]))[running.key]
@@ -69,9 +69,9 @@ def outputs(
 ) -> "JobOutputs | Errand[JobOutputs]":
     """The end of what a job of yours wrote: `out`, `err` or both, of each of its tasks, or of one."""
     from cigri.flow.clusters import find_cluster
-    from cigri.flow.home import grid_key
+    from cigri.flow.grid_identity import grid_key
     from cigri.flow.views.jobs import list_attempts_of_job
-    from cigri.orders import ReadTail
+    from cigri.gateway.requests import ReadTail
     from cigri.wrapper import JobKey
 
     if not streams or not STREAMS.keys() >= set(streams):
@@ -117,7 +117,7 @@ def _given(found: JobView, attempts: Sequence[AttemptView]) -> dict[str, int]:
         name: amount for name, amount in resources.items() if type(amount) is int and amount and name not in SHAPE
     }
     if formulas := formulas_of({"resources": resources}):
-        from cigri.jdl.needs import exact_together  # takes a moment
+        from cigri.jdl.task_amounts import exact_together  # takes a moment
 
         amounts |= exact_together(formulas, [(attempt.parameter, attempt.task_number) for attempt in attempts])
     side = max(1, found.width // (resources.get("cpu", 1) * resources.get("nodes", 1)))

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from cigri.answers.notices import Notices
 from cigri.endpoints import May, reads
-from cigri.rules.callers import Caller
-from cigri.rules.standstill import away, left_out, standstills
-from cigri.text.id_ranges import read_ids
+from cigri.formats.id_ranges import read_ids
+from cigri.identity.callers import Caller
+from cigri.presentation.outages import away, left_out, standstills
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -26,7 +26,7 @@ def notices(conn: "Connection", _caller: Caller, *, ids: str = "", user: str = "
 def list_notices(conn: "Connection", campaign_ids: Collection[int]) -> list[str]:
     """One sentence for each thing that keeps these campaigns from going on, nothing when all is well."""
     from cigri.flow.quarantines import list_quarantines
-    from cigri.flow.views.pulse import find_pulse, list_away
+    from cigri.flow.views.heartbeats import find_pulse, list_away
 
     if not campaign_ids:
         return []

@@ -4,23 +4,23 @@ from base64 import b64encode
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes
 
-from cigri.answers.outputs import BroughtFile, BroughtFiles, FetchedOutput, FetchedOutputs, WrittenTask
+from cigri.api_models.files import BroughtFile, BroughtFiles, FetchedOutput, FetchedOutputs, WrittenTask
 from cigri.endpoints import Errand, May, asks, reads
 from cigri.endpoints.campaigns import find_campaign
 from cigri.endpoints.jobs import STREAMS
 from cigri.endpoints.paging import Paging, require_limit
 from cigri.errors import NotFound, UsageError
-from cigri.rules.callers import Caller
-from cigri.text.id_ranges import read_ids
+from cigri.formats.id_ranges import read_ids
+from cigri.formats.units import as_instant
+from cigri.identity.callers import Caller
 from cigri.text.relative_paths import leads_below
-from cigri.text.units import as_instant
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cigri.flow.clusters import ClusterRow
     from cigri.flow.views.outputs import PlacedOutput
-    from cigri.orders.taker import OrderTaker
+    from cigri.gateway.contract import OrderTaker
 
 MOST_FETCHED = 2**21  # bytes of one answer, with what tells the files apart
 FETCHED_AT_ONCE = 500  # whose outputs are asked for at once
@@ -54,9 +54,9 @@ def fetch_outputs(
     conn: "Connection", caller: Caller, *, campaign_id: int, numbers: str, streams: list[str], offset: int = 0
 ) -> "FetchedOutputs | Errand[FetchedOutputs]":
     """Outputs of ended tasks of one cluster, as many as an answer holds; of one output alone, from an offset on."""
-    from cigri.orders import FetchOutputs
+    from cigri.gateway.requests import FetchOutputs
     from cigri.wrapper import JobKey
-    from cigri.wrapper.fetching import OutputPlace
+    from cigri.wrapper.stream_fetching import OutputPlace
 
     _require_there(conn, caller, campaign_id)
     chosen, wanted = read_ids(numbers), [STREAMS[stream] for stream in STREAMS if stream in streams]
@@ -89,9 +89,9 @@ def fetch_files(
     conn: "Connection", caller: Caller, *, campaign_id: int, numbers: str, file: str = "", offset: int | None = None
 ) -> "BroughtFiles | Errand[BroughtFiles]":
     """Files that ended tasks of one cluster have brought, behind one of them; or that one, from an offset on."""
-    from cigri.orders import FetchFiles, FetchRest
+    from cigri.gateway.requests import FetchFiles, FetchRest
     from cigri.wrapper import JobKey
-    from cigri.wrapper.parcels import Parcel, ParcelFile
+    from cigri.wrapper.output_fetching import Parcel, ParcelFile
 
     _require_there(conn, caller, campaign_id)
     placed, cluster, key = _at_one_place(conn, campaign_id, read_ids(numbers))
@@ -127,7 +127,7 @@ def fetch_files(
 def _from_store(campaign_id: int, placed: "list[PlacedOutput]", file: str, offset: int | None) -> BroughtFiles:
     from cigri.installation import stored_outputs
     from cigri.outputs.brought import OutputFile
-    from cigri.outputs.stored import read_stored, read_stored_rest
+    from cigri.outputs.store_reader import read_stored, read_stored_rest
 
     place, attempts = stored_outputs(campaign_id), {task.number: task.attempt for task in placed}
     known: OutputFile | None = None
@@ -176,7 +176,7 @@ def _at_one_place(
 ) -> "tuple[list[PlacedOutput], ClusterRow, str]":
     """Where these tasks ran, which is one cluster and account, and the grid's key there."""
     from cigri.flow.clusters import find_cluster
-    from cigri.flow.home import grid_key
+    from cigri.flow.grid_identity import grid_key
     from cigri.flow.views.outputs import list_placed
 
     if not 0 < len(numbers) <= FETCHED_AT_ONCE:

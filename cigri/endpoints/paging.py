@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cigri.endpoints import Endpoint
-    from cigri.endpoints.calling import Askable
+    from cigri.endpoints.dispatch import Askable
 
 T = TypeVar("T")
 

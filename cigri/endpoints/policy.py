@@ -3,14 +3,14 @@
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from cigri.answers.actions import Done
-from cigri.answers.policy import AffinityView, LimitView, QuotaView, TargetView
+from cigri.api_models.changes import Done
+from cigri.api_models.policy import AffinityView, LimitView, QuotaView, TargetView
+from cigri.eligibility.quotas import ALL, EVERY_TYPE, QuotaRule, as_owner
 from cigri.endpoints import May, changes, reads
 from cigri.errors import UsageError
-from cigri.rules.callers import Caller, Scope
-from cigri.rules.quotas import ALL, EVERY_TYPE, QuotaRule, as_owner
+from cigri.formats.units import HOUR
+from cigri.identity.callers import Caller, Scope
 from cigri.states import SubjectKind
-from cigri.text.units import HOUR
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -32,9 +32,9 @@ def limits(conn: "Connection", _caller: Caller) -> list[LimitView]:
 @changes("/limits", May.OPERATOR, Scope.OPERATE)
 def set_limit(conn: "Connection", _caller: Caller, *, name: str, capacity: int) -> Done:
     """So many tokens of it for all jobs together, from now on."""
-    from cigri.estimates.plausible import LARGEST_INTEGER
+    from cigri.estimates.clamping import LARGEST_INTEGER
     from cigri.flow.ceilings import put_limit
-    from cigri.jdl.kinds_of_values import LIMIT_NAME
+    from cigri.jdl.value_types import LIMIT_NAME
 
     if not LIMIT_NAME.fullmatch(name) or not 0 <= capacity <= LARGEST_INTEGER:
         raise UsageError("a name has letters, digits, '.', '_', '-'; a capacity is a whole number, 0 or more")
@@ -89,7 +89,7 @@ def set_quota(
 def _require_quota(
     rule: QuotaRule, cores: int | None, jobs: int | None, core_hours: float | None, within: int | None
 ) -> None:
-    from cigri.estimates.plausible import LARGEST_INTEGER
+    from cigri.estimates.clamping import LARGEST_INTEGER
 
     if cores is None and jobs is None and core_hours is None:
         raise UsageError("a quota says how many cores, jobs or core-hours")
@@ -117,7 +117,7 @@ def remove_quota(conn: "Connection", _caller: Caller, *, rule: str, cluster: str
 @reads("/targets", May.OPERATOR)
 def targets(conn: "Connection", _caller: Caller) -> list[TargetView]:
     """All that are declared; whoever is missing has 1."""
-    from cigri.flow.precedence import list_targets
+    from cigri.flow.affinities_and_targets import list_targets
 
     return [TargetView(*subject, share) for subject, share in list_targets(conn).items()]
 
@@ -125,7 +125,7 @@ def targets(conn: "Connection", _caller: Caller) -> list[TargetView]:
 @changes("/targets", May.OPERATOR, Scope.OPERATE)
 def set_target(conn: "Connection", _caller: Caller, *, kind: SubjectKind, name: str, share: float) -> Done:
     """What is due to a user or a project beside others, under the policy fairshare."""
-    from cigri.flow.precedence import Subject, put_target
+    from cigri.flow.affinities_and_targets import Subject, put_target
 
     if not (isfinite(share) and 0 < share <= LARGEST_SHARE):
         raise UsageError(f"a share is a number above 0, at most {LARGEST_SHARE:.0f}; 2 is twice as much as 1")
@@ -136,16 +136,16 @@ def set_target(conn: "Connection", _caller: Caller, *, kind: SubjectKind, name: 
 @changes("/targets/remove", May.OPERATOR, Scope.OPERATE)
 def remove_target(conn: "Connection", _caller: Caller, *, kind: SubjectKind, name: str) -> Done:
     """The share of everybody, 1, is due again."""
-    from cigri.flow import precedence
+    from cigri.flow import affinities_and_targets
 
-    precedence.remove_target(conn, precedence.Subject(kind, name))
+    affinities_and_targets.remove_target(conn, affinities_and_targets.Subject(kind, name))
     return Done(f"{name} has the target of everybody, 1")
 
 
 @reads("/affinities", May.OPERATOR)
 def affinities(conn: "Connection", _caller: Caller) -> list[AffinityView]:
     """Who goes first where, under the policy affinity."""
-    from cigri.flow.precedence import list_affinity_views
+    from cigri.flow.affinities_and_targets import list_affinity_views
 
     return list_affinity_views(conn)
 
@@ -153,7 +153,7 @@ def affinities(conn: "Connection", _caller: Caller) -> list[AffinityView]:
 @changes("/affinities", May.OPERATOR, Scope.OPERATE)
 def add_affinity(conn: "Connection", _caller: Caller, *, user: str, cluster: str) -> Done:
     """The user goes first there."""
-    from cigri.flow.precedence import put_affinity
+    from cigri.flow.affinities_and_targets import put_affinity
 
     is_new = put_affinity(conn, user, cluster)
     return Done(f"{user} {'has' if is_new else 'already had'} an affinity with {cluster}")
@@ -162,9 +162,9 @@ def add_affinity(conn: "Connection", _caller: Caller, *, user: str, cluster: str
 @changes("/affinities/remove", May.OPERATOR, Scope.OPERATE)
 def remove_affinity(conn: "Connection", _caller: Caller, *, user: str, cluster: str) -> Done:
     """The user goes first there no longer."""
-    from cigri.flow import precedence
+    from cigri.flow import affinities_and_targets
 
-    precedence.remove_affinity(conn, user, cluster)
+    affinities_and_targets.remove_affinity(conn, user, cluster)
     return Done(f"{user} has no affinity with {cluster} any more")
 
 

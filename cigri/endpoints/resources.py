@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING
 
 from cigri.answers.pools import PoolView
-from cigri.answers.resources import AppliedChanges, AppliedDocument
+from cigri.api_models.resources import AppliedChanges, AppliedDocument
 from cigri.endpoints import May, reads, receives
-from cigri.endpoints.bodies import Body
+from cigri.endpoints.request_bodies import Body
 from cigri.errors import ConfigError, NotFound, UsageError
-from cigri.rules.callers import Caller, Scope
+from cigri.identity.callers import Caller, Scope
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def apply_resources(database: "Database", caller: Caller, body: Body, *, check: bool = False) -> AppliedChanges:
     """Put a document, sent as one JSON string, into force in place of the one before; `check`: see what it changes."""
     from cigri import drivers
-    from cigri.flow import resources
+    from cigri.flow import resource_documents
     from cigri.flow.audit import put_audit
     from cigri.resources.description import difference
     from cigri.resources.document import misplaced, read_document, unheard_of
@@ -29,15 +29,15 @@ def apply_resources(database: "Database", caller: Caller, body: Body, *, check: 
         raise UsageError("the document: a text is meant")
     description = read_document(text)
     with database.begin() as conn:
-        before = resources.find_description(conn)
-        if problems := misplaced(description, resources.list_drivers(conn), drivers.names()):
+        before = resource_documents.find_description(conn)
+        if problems := misplaced(description, resource_documents.list_drivers(conn), drivers.names()):
             raise ConfigError("\n".join(problems))
-        doubts = list(unheard_of(description, resources.list_found_queues(conn)))
+        doubts = list(unheard_of(description, resource_documents.list_found_queues(conn)))
         changes = difference(before, description)
-        newest = resources.list_documents(conn)[:1]
+        newest = resource_documents.list_documents(conn)[:1]
         if check or (not changes and newest and newest[0].text == text):
             return AppliedChanges(changes, doubts, None)
-        version = resources.put_description(conn, description, text, caller.user)
+        version = resource_documents.put_description(conn, description, text, caller.user)
         put_audit(conn, caller, apply_resources.name, {"version": version})
     return AppliedChanges(changes, doubts, version)
 
@@ -45,7 +45,7 @@ def apply_resources(database: "Database", caller: Caller, body: Body, *, check: 
 @reads("/resources/documents", May.OPERATOR)
 def resource_documents(conn: "Connection", _caller: Caller) -> list[AppliedDocument]:
     """Each that was ever applied, the one that holds first."""
-    from cigri.flow.resources import list_documents
+    from cigri.flow.resource_documents import list_documents
 
     return list_documents(conn)
 
@@ -53,7 +53,7 @@ def resource_documents(conn: "Connection", _caller: Caller) -> list[AppliedDocum
 @reads("/resources/document", May.OPERATOR)
 def resource_document(conn: "Connection", _caller: Caller, *, version: int | None = None) -> AppliedDocument:
     """The one that holds, or an earlier one."""
-    from cigri.flow.resources import find_document
+    from cigri.flow.resource_documents import find_document
 
     return find_document(conn, version)
 
@@ -61,7 +61,7 @@ def resource_document(conn: "Connection", _caller: Caller, *, version: int | Non
 @reads("/pools", May.OPERATOR)
 def pools(conn: "Connection", _caller: Caller, *, queue: str = "") -> list[PoolView]:
     """What jobs demand of queues, and how many are eligible; of a queue, those for which it is."""
-    from cigri.flow.pools import find_queue, list_pools
+    from cigri.flow.submit_pools import find_queue, list_pools
 
     if not queue:
         return list_pools(conn)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from cigri.answers.sessions import EndedSessions, SignInLink
 from cigri.endpoints import May, changes
 from cigri.errors import ConfigError
-from cigri.rules.callers import Caller, Scope
+from cigri.identity.callers import Caller, Scope
 from cigri.rules.minting import require_minting
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def create_link(
     import secrets
 
     from cigri import installation
-    from cigri.flow.sessions import put_link
-    from cigri.rules.token_text import hash_of
+    from cigri.flow.browser_sessions import put_link
+    from cigri.identity.token_text import hash_of
 
     require_minting(caller, scope, "sessions", "gridweb", for_root=for_root)
     address = installation.pages_address()
@@ -41,6 +41,6 @@ def create_link(
 @changes("/sessions/end", May.EVERYBODY, Scope.READ)
 def end_sessions(conn: "Connection", caller: Caller, *, session_id: int | None = None) -> EndedSessions:
     """All sessions of yours end, in whatever browser, or one of them; operators may name anybody's."""
-    from cigri.flow import sessions
+    from cigri.flow import browser_sessions
 
-    return EndedSessions(sessions.end_sessions(conn, caller, session_id))
+    return EndedSessions(browser_sessions.end_sessions(conn, caller, session_id))

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.answers.ssh_keys import SshKeyView
+from cigri.api_models.ssh_keys import SshKeyView
 from cigri.endpoints import May, changes, reads
 from cigri.errors import Forbidden, NotFound
-from cigri.rules.callers import SUPERUSER, Caller, Scope
+from cigri.identity.callers import SUPERUSER, Caller, Scope
 from cigri.rules.minting import require_asked_for, require_minting
 
 if TYPE_CHECKING:

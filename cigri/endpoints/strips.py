@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from cigri.answers.strips import StripCell
 from cigri.endpoints import May, reads
 from cigri.endpoints.campaigns import find_campaign
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

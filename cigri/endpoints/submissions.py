@@ -6,20 +6,20 @@ parameters, if they do not stand in it: those of its `params`, or the lines of i
 
 from typing import TYPE_CHECKING, Literal
 
-from cigri.answers.simulations import Simulation
-from cigri.answers.submissions import AddedTasks, BackendTableView, CheckedCampaign, SubmittedCampaign
+from cigri.api_models.simulations import Simulation
+from cigri.api_models.submissions import AddedTasks, BackendTableView, CheckedCampaign, SubmittedCampaign
 from cigri.endpoints import Calculation, May, calculates, reads, receives
-from cigri.endpoints.bodies import Body, BodyLines
+from cigri.endpoints.request_bodies import Body, BodyLines
 from cigri.errors import DescriptionError, UsageError
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 from cigri.states import AfterWhen
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cigri.database import Database
-    from cigri.submission.examining import Examined, Wishes
-    from cigri.submission.remarks import Remarks
+    from cigri.submission.dry_run import Examined, Wishes
+    from cigri.submission.feedback import Remarks
 
 LONGEST_KEY = 200
 MOST_CAMPAIGNS_SENT = 100  # campaigns at once
@@ -42,8 +42,8 @@ def submit_campaign(
 ) -> SubmittedCampaign:
     """Store the campaign that is described, under your name; sent again with the same key within a day, once."""
     from cigri.flow.submissions import SentKey
-    from cigri.submission.examining import examine, wishes_of
-    from cigri.submission.remarks import Remarks
+    from cigri.submission.dry_run import examine, wishes_of
+    from cigri.submission.feedback import Remarks
     from cigri.submission.storing import list_stored, store
 
     _require_key(key)
@@ -70,9 +70,9 @@ def check_campaign(
     behind: list[str] | None = None,
 ) -> CheckedCampaign:
     """What would be stored, and all for which it would be refused."""
-    from cigri.submission.examining import examine, wishes_of
-    from cigri.submission.outline import checked
-    from cigri.submission.remarks import Remarks
+    from cigri.submission.dry_run import examine, wishes_of
+    from cigri.submission.feedback import Remarks
+    from cigri.submission.preview import checked
 
     remarks, wishes = Remarks(), wishes_of(type, priority, local, backend, behind)
     examined = examine(database, caller, body.first(), BodyLines(body, 1), wishes, remarks)
@@ -95,7 +95,7 @@ def submit_stages(
 ) -> list[SubmittedCampaign]:
     """Store campaigns of which later ones wait for earlier ones, by their names: all of them, or none."""
     from cigri.flow.submissions import SentKey
-    from cigri.submission.examining import wishes_of
+    from cigri.submission.dry_run import wishes_of
     from cigri.submission.storing import list_stored, store_stages
 
     _require_key(key)
@@ -122,8 +122,8 @@ def check_stages(
     lines: list[int] | None = None,
 ) -> list[CheckedCampaign]:
     """What would be stored of them, and all for which they would be refused."""
-    from cigri.submission.examining import wishes_of
-    from cigri.submission.outline import checked
+    from cigri.submission.dry_run import wishes_of
+    from cigri.submission.preview import checked
 
     stages = _examine(database, caller, body, lines, wishes_of(type, priority, local, backend, behind))
     return [checked(examined, remarks, caller.user) for examined, remarks in stages]
@@ -143,9 +143,9 @@ def simulate_campaigns(
     lines: list[int] | None = None,
 ) -> Calculation[Simulation]:
     """When it would end if it were submitted now, or several would, stages too; nothing is."""
-    from cigri.submission.examining import wishes_of
-    from cigri.submission.laboratory import Laboratory
-    from cigri.submission.simulating import question_about
+    from cigri.submission.dry_run import wishes_of
+    from cigri.submission.simulation_process import Laboratory
+    from cigri.submission.simulation_request import question_about
 
     campaigns = _examine(database, caller, body, lines, wishes_of(type, priority, local, backend, behind))
     if problems := [problem for _, remarks in campaigns for problem in remarks.problems]:
@@ -168,8 +168,8 @@ def _examine(
 ) -> "list[tuple[Examined, Remarks]]":
     """Several campaigns one behind the other; what is said beside a description of what it waits for holds where it
     says nothing."""
-    from cigri.submission.examining import examine
-    from cigri.submission.remarks import Remarks
+    from cigri.submission.dry_run import examine
+    from cigri.submission.feedback import Remarks
 
     counts = lines or [body.count]
     if len(counts) > MOST_CAMPAIGNS_SENT or min(counts) < 1 or sum(counts) != body.count:
@@ -199,7 +199,7 @@ def add_tasks(
     task_inputs: str = "",
 ) -> AddedTasks:
     """Tasks with these parameters, one a line, unless it is only to be checked whether they could be added."""
-    from cigri.submission.adding import add
+    from cigri.submission.more_tasks import add
 
     lines = BodyLines(body, 0)
     return AddedTasks(campaign_id, add(database, caller, campaign_id, lines, is_check=check, task_inputs=task_inputs))

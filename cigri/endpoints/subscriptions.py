@@ -2,16 +2,16 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.answers.subscriptions import MadeSecret, MadeSubscription, SubscriptionView
+from cigri.api_models.subscriptions import MadeSecret, MadeSubscription, SubscriptionView
 from cigri.endpoints import May, changes, reads
 from cigri.errors import CigriError, UsageError
-from cigri.rules.callers import Caller, Scope
+from cigri.identity.callers import Caller, Scope
 from cigri.states import Channel, Severity
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from cigri.rules.subscribing import Subscribing
+    from cigri.formats.subscriptions import Subscribing
 
 
 @reads("/subscriptions", May.EVERYBODY)
@@ -72,7 +72,7 @@ def new_secret(conn: "Connection", caller: Caller, *, subscription_id: int) -> M
 
 def _wish(address: str, severity: Severity | None) -> "Subscribing":
     """Raise UsageError where nobody could be told so, CigriError where this grid tells nobody so."""
-    from cigri.rules.subscribing import read_subscribing
+    from cigri.formats.subscriptions import read_subscribing
     from cigri.settings.loading import load
 
     try:

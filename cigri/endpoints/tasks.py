@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.answers.campaigns import CampaignView
-from cigri.answers.tasks import TaskCommand, TaskView, WholeTask
+from cigri.api_models.campaigns import CampaignView
+from cigri.api_models.tasks import TaskCommand, TaskView, WholeTask
 from cigri.endpoints import May, reads
 from cigri.endpoints.campaigns import find_campaign
 from cigri.endpoints.paging import Paging, require_limit
 from cigri.errors import NotFound
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

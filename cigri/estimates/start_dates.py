@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BeforeValidator, Field
 
-from cigri.text.units import HOW_DATE, MINUTE, read_date
+from cigri.formats.units import HOW_DATE, MINUTE, read_date
 
 MOST_NICE = 2**31 - 3  # the largest that sbatch takes: "out of range (+/- 2147483645)"
 LEAST_PRIORITY = -1023  # the lowest that qsub takes

@@ -28,10 +28,10 @@ from sqlalchemy.sql.dml import Insert
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import CTE, FromClause, Select
 
-from cigri.answers.figures import AccountedWork, UsedWork
+from cigri.api_models.metrics import AccountedWork, UsedWork
 from cigri.database.typed_rows import nothing, read_all
-from cigri.flow.usage import USED
-from cigri.rules.quotas import BEST_EFFORT
+from cigri.eligibility.quotas import BEST_EFFORT
+from cigri.flow.fair_share_usage import USED
 from cigri.states import Outcome
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster

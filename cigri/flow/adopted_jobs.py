@@ -12,8 +12,8 @@ from cigri.states import OPEN_CAMPAIGNS, BatchState, JobKind, JobState, TaskStat
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import UserMapping
 from cigri.tables.jobs import Attempt, Batch, Job
-from cigri.tables.moves import begun, moving
 from cigri.tables.tasks import Task
+from cigri.tables.transitions import begun, moving
 from cigri.wrapper.manifest import WrittenJob, digest
 
 

@@ -16,9 +16,9 @@ from cigri.errors import NotFound
 from cigri.flow.accounting import archived
 from cigri.flow.campaigns import own_campaign
 from cigri.flow.events import NewEvent, close_events, put_events
+from cigri.flow.fair_share_usage import USED
 from cigri.flow.parcels import forget_awaited
-from cigri.flow.usage import USED
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, EventLevel, JobState, Outcome
 from cigri.tables.campaigns import Bucket, Campaign, Completion, ForecastHistory
 from cigri.tables.clusters import ClusterUsage

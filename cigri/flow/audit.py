@@ -9,9 +9,9 @@ from sqlalchemy import Connection, delete, func, insert, select
 
 from cigri.answers.audit import AuditEntry
 from cigri.database.typed_rows import read_all
-from cigri.rules.callers import Caller
+from cigri.formats.redaction import abridged
+from cigri.identity.callers import Caller
 from cigri.tables.audit import Audit
-from cigri.text.abridging import abridged
 
 
 def put_audit(conn: Connection, caller: Caller, endpoint: str, asked: Mapping[str, object]) -> None:

@@ -14,13 +14,13 @@ from sqlalchemy.sql.selectable import Select
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import given, packed
+from cigri.estimates.checkpoint_interval import Rhythm
 from cigri.flow.launches import Launch
-from cigri.flow.views.destinations import ANYWHERE, Destination, find_destination
-from cigri.rules.checkpoint_interval import Rhythm
+from cigri.flow.views.job_destinations import ANYWHERE, Destination, find_destination
 from cigri.states import BatchState, JobState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.jobs import Batch, Job
-from cigri.tables.moves import begun, moving
+from cigri.tables.transitions import begun, moving
 from cigri.wrapper.manifest import new_batch_id
 
 ARRAY_PLACES: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "i": BigInteger()}

@@ -13,17 +13,17 @@ from sqlalchemy import Connection, insert, select
 
 from cigri.errors import ConfigError
 from cigri.flow.views.queues import list_queues
+from cigri.formats.units import MEGABYTE
 from cigri.requirements import property_of
-from cigri.rules.buckets import AMOUNTS_KEY, Formulas, formulas_of
+from cigri.resources.bucket_amounts import AMOUNTS_KEY, Formulas, formulas_of
 from cigri.states import TaskState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
-from cigri.tables.moves import begun
 from cigri.tables.tasks import Task
-from cigri.text.units import MEGABYTE
+from cigri.tables.transitions import begun
 
 if TYPE_CHECKING:
-    from cigri.jdl.needs import Sorting
+    from cigri.jdl.task_amounts import Sorting
 
 
 COPY_BLOCK = 2**18  # characters
@@ -125,8 +125,8 @@ def _formulas(conn: Connection, campaign_id: int) -> dict[str, Formulas]:
 def _sorting(conn: Connection, formulas: Mapping[str, Formulas]) -> "Sorting":
     """By what is asked for, and by the most that jobs may have on each cluster, as far as that is known."""
     from cigri.drivers import load
-    from cigri.jdl.needs import Sorting
-    from cigri.settings.cluster import parse_config
+    from cigri.jdl.task_amounts import Sorting
+    from cigri.settings.cluster_config import parse_config
 
     sizes: dict[str, set[int]] = defaultdict(set)
     nodes = [properties for queue in list_queues(conn) if queue.cluster in formulas for properties in queue.classes]

@@ -10,11 +10,11 @@ from sqlalchemy.sql.selectable import Select
 
 from cigri.database import wake
 from cigri.errors import NotFound
+from cigri.flow.cancellations import IS_LIVE, stop_jobs
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.flow.inputs import put_looked_for
-from cigri.flow.pools import put_pools
-from cigri.flow.stops import IS_LIVE, stop_jobs
-from cigri.rules.callers import Caller
+from cigri.flow.input_transfers import put_looked_for
+from cigri.flow.submit_pools import put_pools
+from cigri.identity.callers import Caller
 from cigri.states import (
     CAMPAIGN_LIFE,
     LEFT_TO_DO,
@@ -30,8 +30,8 @@ from cigri.states import (
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Job
-from cigri.tables.moves import moved, moving
 from cigri.tables.tasks import Task, TaskCount
+from cigri.tables.transitions import moved, moving
 
 NOT_IN_JOBS = (TaskState.BLOCKED, TaskState.WAITING, TaskState.FAILED)
 

@@ -14,17 +14,17 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
-from cigri.answers.policy import LimitView
+from cigri.api_models.policy import LimitView
 from cigri.database import wake
 from cigri.database.typed_rows import read_all
+from cigri.eligibility.quotas import Kinship
 from cigri.errors import CigriError, NotFound
 from cigri.flow.quotas import Amounts, Counted, Quotas, QuotaUse, find_quotas, kinship_columns, used_of_quotas
-from cigri.rules.quotas import Kinship
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, CampaignType, CeilingKind, JobKind, JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.grid import Project
 from cigri.tables.jobs import Job
-from cigri.tables.policy import CampaignLimit, Limit
+from cigri.tables.sharing import CampaignLimit, Limit
 
 CEILINGS_LOCK = "cigri.ceilings"
 

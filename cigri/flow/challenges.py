@@ -8,9 +8,9 @@ from sqlalchemy import Connection, delete, func, insert, or_
 
 from cigri.database import interval
 from cigri.database.typed_rows import read_one
+from cigri.formats.units import MINUTE
 from cigri.ssh_keys.challenge_text import WantedToken
 from cigri.tables.challenges import Challenge
-from cigri.text.units import MINUTE
 
 CHALLENGE_LIFE = MINUTE
 MOST_OPEN = 1000

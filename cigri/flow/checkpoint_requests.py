@@ -14,14 +14,14 @@ from sqlalchemy.sql.selectable import ScalarSelect
 from cigri.database import pause_after, wake
 from cigri.database.typed_rows import read_all
 from cigri.errors import NotFound
+from cigri.estimates.backoff import JOBS_ASKED_FOR_A_CHECKPOINT
+from cigri.flow.cluster_visits import is_account_paused
 from cigri.flow.events import NewEvent, put_events
-from cigri.flow.visits import is_account_paused
-from cigri.rules.backoff import JOBS_ASKED_FOR_A_CHECKPOINT
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 from cigri.states import EventLevel, JobKind, JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster
+from cigri.tables.job_requests import CheckpointRequest
 from cigri.tables.jobs import Batch, Job
-from cigri.tables.wishes import CheckpointRequest
 
 
 class CheckpointOrder(NamedTuple):

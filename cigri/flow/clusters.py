@@ -11,16 +11,16 @@ from sqlalchemy.dialects.postgresql import insert
 from cigri.database import interval, wake
 from cigri.errors import ConfigError, NotFound
 from cigri.flow.events import close_events
-from cigri.flow.inputs import put_looked_for
+from cigri.flow.input_transfers import put_looked_for
 from cigri.flow.quarantines import has_failed, is_cluster_left_out, put_visit_failure
-from cigri.flow.resources import mark_changed
+from cigri.flow.resource_documents import mark_changed
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.clusters import Cluster, ClusterPace, Drain, UserMapping
 from cigri.tables.grid import Event
 from cigri.tables.resources import Discovery, Queue
 
 if TYPE_CHECKING:
-    from cigri.settings.cluster import ClusterConfig
+    from cigri.settings.cluster_config import ClusterConfig
 
 
 LEFT_ALONE = "CLUSTER_LEFT_ALONE"
@@ -163,6 +163,8 @@ def find_cluster(conn: Connection, name: str) -> ClusterRow | None:
 
 
 def _config(name: str, values: dict[str, Any]) -> "ClusterConfig":
-    from cigri.settings.cluster import parse_config  # takes a moment, and who only asks for accounts needs none of it
+    from cigri.settings.cluster_config import (
+        parse_config,  # takes a moment, and who only asks for accounts needs none of it
+    )
 
     return parse_config(name, values)

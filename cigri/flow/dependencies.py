@@ -12,15 +12,15 @@ from cigri.database import wake
 from cigri.errors import CigriError
 from cigri.flow.campaigns import own_campaign
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.flow.views.shut_gates import NOT_DONE, ShutGate, list_news
-from cigri.rules.after import GateVerdict, broken_promise
-from cigri.rules.callers import Caller
+from cigri.flow.views.unmet_dependencies import NOT_DONE, ShutGate, list_news
+from cigri.identity.callers import Caller
+from cigri.lifecycle.dependency_gates import GateVerdict, broken_promise
 from cigri.states import AfterWhen, EventLevel, Outcome, TaskState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.dependencies import Dependency
 from cigri.tables.jobs import Attempt
-from cigri.tables.moves import moving
 from cigri.tables.tasks import Task, TaskCount
+from cigri.tables.transitions import moving
 
 AFTER_FAILED, AFTER_MET = "AFTER_FAILED", "AFTER_MET"
 _Other = Task.alias("other_task")

@@ -12,7 +12,7 @@ from cigri.database import interval
 from cigri.database.typed_rows import read_all
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.flow.resources import mark_changed
+from cigri.flow.resource_documents import mark_changed
 from cigri.resources.nodes import NodeClass
 from cigri.states import EventLevel
 from cigri.tables.clusters import Cluster

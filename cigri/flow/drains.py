@@ -16,8 +16,8 @@ from cigri.errors import NotFound
 from cigri.states import JobState
 from cigri.tables.clusters import Cluster, Drain
 from cigri.tables.clusters import NodeDrain as NodeDrainRow
+from cigri.tables.job_requests import Kill, Shutdown
 from cigri.tables.jobs import Batch, Job
-from cigri.tables.wishes import Kill, Shutdown
 from cigri.wrapper import JobKey
 
 

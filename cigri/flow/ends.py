@@ -30,20 +30,20 @@ from sqlalchemy.types import TypeEngine
 
 from cigri.database import given, packed
 from cigri.flow.accounting import accounted
-from cigri.flow.end_counts import attempts_counted, jobs_counted
-from cigri.flow.kills import closing
-from cigri.flow.known_tasks import learn
+from cigri.flow.campaign_totals import changed_totals, totals
+from cigri.flow.fair_share_usage import USED, used
+from cigri.flow.kill_requests import closing
+from cigri.flow.outcome_counts import attempts_counted, jobs_counted
 from cigri.flow.parcels import NewParcel, put_parcels
 from cigri.flow.profiles import UsedByTask, changed_profile, profile
 from cigri.flow.replicas import ReplicatedTask, lock_replicated, supersede
-from cigri.flow.totals import changed_totals, totals
-from cigri.flow.usage import USED, used
-from cigri.rules.verdicts import FAULT_OF_TASK, NEVER_RAN, STAYS, TRIED_ELSEWHERE, Verdict
+from cigri.flow.task_durations import learn
+from cigri.lifecycle.verdicts import FAULT_OF_TASK, NEVER_RAN, STAYS, TRIED_ELSEWHERE, Verdict
 from cigri.states import ATTEMPT_LIFE, TASK_LIFE, CampaignState, JobKind, JobState, Outcome, StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Completion
 from cigri.tables.jobs import Attempt, Job
-from cigri.tables.moves import moving, moving_as_told
 from cigri.tables.tasks import Task
+from cigri.tables.transitions import moving, moving_as_told
 
 ATTEMPTS: Mapping[str, TypeEngine[Any]] = {
     "task_id": BigInteger(),

@@ -11,10 +11,10 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import rows
+from cigri.formats.untrusted_text import one_line, safe
 from cigri.states import EventLevel
 from cigri.tables.grid import Event
 from cigri.tables.subscriptions import Subscription
-from cigri.text.harmless import one_line, safe
 
 EVENT_COLUMNS: Mapping[str, TypeEngine[Any]] = dict.fromkeys(
     ("code", "level", "subject", "message"), Text()

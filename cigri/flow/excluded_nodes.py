@@ -11,13 +11,13 @@ from sqlalchemy.dialects.postgresql import insert
 from cigri.answers.nodes import ExcludedNode
 from cigri.database import interval, pause_after
 from cigri.database.typed_rows import read_all
+from cigri.estimates.backoff import nodes_that_are_sick
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.rules.backoff import nodes_that_are_sick
+from cigri.formats.units import as_utc
 from cigri.settings.sections import NodeSettings
 from cigri.states import EventLevel
 from cigri.tables.clusters import Cluster, NodeDrain
 from cigri.tables.clusters import ExcludedNode as NodeRow
-from cigri.text.units import as_utc
 
 NODE_EXCLUDED = "NODE_EXCLUDED"
 DRAINED = "its operator wants it empty by then"

@@ -13,8 +13,8 @@ from cigri.database.typed_rows import read_all
 from cigri.errors import CigriError, NotFound
 from cigri.flow.campaigns import own_campaign
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.flow.views.owners import is_own
-from cigri.rules.callers import Caller
+from cigri.flow.views.ownership import is_own
+from cigri.identity.callers import Caller
 from cigri.states import OPEN_CAMPAIGNS, EventLevel, JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Hold
 from cigri.tables.clusters import Cluster

@@ -15,19 +15,19 @@ from sqlalchemy.sql.selectable import Select, TableValuedAlias
 
 from cigri.database import IDS, given, interval, packed, rows
 from cigri.database.typed_rows import read_all, read_by
+from cigri.estimates.checkpoint_interval import Rhythm
 from cigri.flow.ceilings import fitting, lock_ceilings
 from cigri.flow.holds import is_job_held
 from cigri.flow.task_inputs import list_task_inputs
 from cigri.flow.tasks import WaitingTask
-from cigri.rules.buckets import Formulas, formulas_of
-from cigri.rules.checkpoint_interval import Rhythm
+from cigri.resources.bucket_amounts import Formulas, formulas_of
 from cigri.states import BatchState, CampaignState, CampaignType, JobKind, JobState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.clusters import Cluster, UserMapping
 from cigri.tables.grid import Project
 from cigri.tables.jobs import Attempt, Batch, Job
-from cigri.tables.moves import begun, moving
 from cigri.tables.tasks import Task
+from cigri.tables.transitions import begun, moving
 
 ATTEMPT = ("task_id", "number", "job_id", "position")
 NEW_JOB = ("n", "cluster_id", "bucket_id", "width", "walltime")
@@ -242,7 +242,7 @@ def _amounts(formulas: Formulas, tasks: Sequence[LaunchTask]) -> dict[str, int]:
     """Exactly what a job of these tasks is given of what is computed for each."""
     if not formulas:
         return {}
-    from cigri.jdl.needs import exact_together  # commands that only look are not slowed down by it
+    from cigri.jdl.task_amounts import exact_together  # commands that only look are not slowed down by it
 
     return exact_together(formulas, ((task.parameter, task.number) for task in tasks))
 

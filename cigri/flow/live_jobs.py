@@ -33,9 +33,9 @@ from cigri.database import IDS, given, interval, packed
 from cigri.database.typed_rows import read_all
 from cigri.states import JobKind, JobState, KillReason
 from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.job_requests import Kill
 from cigri.tables.jobs import Batch, Job
-from cigri.tables.moves import moving_as_told
-from cigri.tables.wishes import Kill
+from cigri.tables.transitions import moving_as_told
 
 SEEN_COLUMNS: Mapping[str, TypeEngine[Any]] = {
     "id": BigInteger(),

@@ -12,12 +12,12 @@ from sqlalchemy.sql.elements import ColumnElement
 from cigri.database import interval
 from cigri.database.typed_rows import read_all
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.rules.telling import NOT_TOLD, News, gathered
+from cigri.presentation.notifications import NOT_TOLD, News, gathered
 from cigri.states import Channel, EventLevel, MessageState, TaskState
 from cigri.tables.campaigns import Campaign
-from cigri.tables.moves import begun, moving
 from cigri.tables.subscriptions import Message, Subscription
 from cigri.tables.tasks import TaskCount
+from cigri.tables.transitions import begun, moving
 
 
 class DueMessage(NamedTuple):

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from sqlalchemy import BigInteger, Connection, and_, cast, delete, func, insert, select
 
-from cigri.estimates.plausible import LARGEST_INTEGER
+from cigri.estimates.clamping import LARGEST_INTEGER
 from cigri.states import CampaignState, CampaignType
 from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
-from cigri.tables.policy import Offer as OfferRow
+from cigri.tables.sharing import Offer as OfferRow
 
 ALMOST_A_JOB = 1e-9  # 49 cores by 49 jobs a core are one job, not 0.9999
 

@@ -14,8 +14,8 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import IDS, among, interval, pause_after, rows
 from cigri.database.typed_rows import read_all
+from cigri.estimates.backoff import CAMPAIGNS_THAT_BREAK_A_MODULE, CLUSTERS_THAT_BREAK_A_MODULE
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.rules.backoff import CAMPAIGNS_THAT_BREAK_A_MODULE, CLUSTERS_THAT_BREAK_A_MODULE
 from cigri.states import EventLevel
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.clusters import Cluster

@@ -12,19 +12,19 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement, Label
 from sqlalchemy.sql.selectable import Select
 
-from cigri.answers.policy import QuotaView
+from cigri.api_models.policy import QuotaView
 from cigri.database import wake
 from cigri.database.typed_rows import read_all
+from cigri.eligibility.quotas import Kinship, QuotaRule, as_words, in_force, least
 from cigri.errors import NotFound
-from cigri.flow.precedence import find_cluster_id
-from cigri.rules.quotas import Kinship, QuotaRule, as_words, in_force, least
+from cigri.flow.affinities_and_targets import find_cluster_id
+from cigri.formats.units import HOUR
 from cigri.states import JobKind, JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Project
 from cigri.tables.jobs import Accounting, Job
-from cigri.tables.policy import Quota
-from cigri.text.units import HOUR
+from cigri.tables.sharing import Quota
 
 
 class Amounts(NamedTuple):

@@ -11,7 +11,7 @@ from sqlalchemy import ARRAY, BigInteger, Connection, bindparam, func, select
 from sqlalchemy.sql.selectable import Select
 
 from cigri.database import IDS, rows
-from cigri.flow.kills import ask_kills
+from cigri.flow.kill_requests import ask_kills
 from cigri.states import JobState, KillReason, TaskState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.jobs import Attempt, Job

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, func, insert, literal, or_, select, update
 
-from cigri.answers.ssh_keys import SshKeyView
+from cigri.api_models.ssh_keys import SshKeyView
 from cigri.database.typed_rows import read_all, read_one
 from cigri.errors import NotFound, UsageError
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 from cigri.ssh_keys.public_keys import PublicKey
 from cigri.tables.ssh_keys import SshKey
 from cigri.tables.tokens import Token

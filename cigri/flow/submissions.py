@@ -12,28 +12,28 @@ from sqlalchemy import Connection, and_, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from cigri.database import interval, wake
+from cigri.eligibility.quotas import BEST_EFFORT, Kinship, as_owner, as_words
 from cigri.errors import CigriError, KeyReused, NotFound, RequirementError
 from cigri.flow.buckets import Buckets, copy_tasks
 from cigri.flow.campaigns import reopen_campaign, require_open_to_tasks
 from cigri.flow.dependencies import NewDependency, is_shut, put_dependencies, require_same, shut_again
-from cigri.flow.pools import put_pools
 from cigri.flow.quotas import Quotas, find_quotas
 from cigri.flow.stored_inputs import NewInput, put_needed
+from cigri.flow.submit_pools import put_pools
 from cigri.flow.subscriptions import put_subscription
 from cigri.flow.task_inputs import copy_task_inputs
-from cigri.flow.views.eligibility import choose_clusters, list_misses, unheard_of
-from cigri.rules.callers import Caller
-from cigri.rules.quotas import BEST_EFFORT, Kinship, as_owner, as_words
-from cigri.rules.subscribing import Subscribing
+from cigri.flow.views.queue_verdicts import choose_clusters, list_misses, unheard_of
+from cigri.formats.subscriptions import Subscribing
+from cigri.formats.units import HOUR
+from cigri.identity.callers import Caller
 from cigri.states import CampaignState, CampaignType, StepState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Project
 from cigri.tables.inputs import PartInput
-from cigri.tables.moves import begun
-from cigri.tables.policy import CampaignLimit, Limit
+from cigri.tables.sharing import CampaignLimit, Limit
 from cigri.tables.tasks import Task
-from cigri.text.units import HOUR
+from cigri.tables.transitions import begun
 
 KEY_LIFE = 86_400.0  # seconds in which the same key means the same campaign
 

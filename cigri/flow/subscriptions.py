@@ -8,12 +8,12 @@ from sqlalchemy import Connection, Select, delete, exists, func, literal, or_, s
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.answers.subscriptions import MadeSecret, MadeSubscription, SubscriptionView
+from cigri.api_models.subscriptions import MadeSecret, MadeSubscription, SubscriptionView
 from cigri.database.typed_rows import read_all
 from cigri.errors import CigriError, NotFound
 from cigri.flow.news import has_begun, is_followed
-from cigri.rules.callers import Caller
-from cigri.rules.subscribing import MOST_SUBSCRIPTIONS, Subscribing
+from cigri.formats.subscriptions import MOST_SUBSCRIPTIONS, Subscribing
+from cigri.identity.callers import Caller
 from cigri.states import OPEN_CAMPAIGNS, Channel, MessageState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.subscriptions import Message, Subscription

@@ -27,9 +27,9 @@ from sqlalchemy.sql.selectable import Select
 
 from cigri.database import interval, wake
 from cigri.database.typed_rows import read_all
-from cigri.flow.inputs import LackedInput, account, is_mapped_on
+from cigri.flow.input_transfers import LackedInput, account, is_mapped_on
 from cigri.flow.tasks import WAITING_COLUMNS, WaitingTask
-from cigri.flow.views.destinations import is_closed
+from cigri.flow.views.job_destinations import is_closed
 from cigri.states import CampaignState, TaskState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster, Forecast
 from cigri.tables.clusters import Cluster, ClusterState, UserMapping

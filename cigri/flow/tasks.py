@@ -19,15 +19,15 @@ from cigri.errors import CigriError
 from cigri.flow.campaigns import reopen_campaign, require_open_to_tasks
 from cigri.flow.events import close_events
 from cigri.flow.parcels import forget_parcels
-from cigri.flow.views.destinations import BucketShare, is_closed
-from cigri.rules.callers import Caller
-from cigri.rules.verdicts import FIRST_IN_LINE
+from cigri.flow.views.job_destinations import BucketShare, is_closed
+from cigri.identity.callers import Caller
+from cigri.lifecycle.verdicts import FIRST_IN_LINE
+from cigri.presentation.failure_groups import TASK_FAILED
 from cigri.states import TaskState
 from cigri.tables.campaigns import Bucket
 from cigri.tables.jobs import Attempt
-from cigri.tables.moves import moving
 from cigri.tables.tasks import Task, TaskCount
-from cigri.text.alike_failures import TASK_FAILED
+from cigri.tables.transitions import moving
 
 WAITING_COLUMNS = (
     *(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths),

@@ -11,9 +11,9 @@ from cigri.answers.tokens import TokenView
 from cigri.database import interval
 from cigri.database.typed_rows import read_all, read_one
 from cigri.errors import NotFound
-from cigri.rules.callers import Caller, Scope
+from cigri.formats.units import MINUTE
+from cigri.identity.callers import Caller, Scope
 from cigri.tables.tokens import Token
-from cigri.text.units import MINUTE
 
 USE_NOTED = interval(MINUTE)
 VALID = and_(Token.c.revoked_at.is_(None), Token.c.expires_at > func.now())

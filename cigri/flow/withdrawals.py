@@ -15,16 +15,16 @@ from cigri.database import among
 from cigri.database.typed_rows import read_all
 from cigri.flow.ends import EndedAttempt, EndedJob, put_ended, put_unsent
 from cigri.flow.holds import is_share_held
-from cigri.flow.views.destinations import is_closed
-from cigri.rules.verdicts import TaskPast, judge
+from cigri.flow.views.job_destinations import is_closed
+from cigri.lifecycle.verdicts import TaskPast, judge
 from cigri.settings.sections import JobSettings
 from cigri.states import BatchState, CampaignState, JobKind, JobState, KillReason, Outcome
 from cigri.tables.campaigns import Campaign
 from cigri.tables.clusters import Cluster
+from cigri.tables.job_requests import Kill
 from cigri.tables.jobs import Attempt, Batch, Job
-from cigri.tables.moves import moving
 from cigri.tables.tasks import Task
-from cigri.tables.wishes import Kill
+from cigri.tables.transitions import moving
 
 NOT_LAUNCHED = (
     "the campaign was paused or held, or the cluster away, outside its hours or not eligible, before it was launched"

@@ -11,8 +11,8 @@ from tempfile import TemporaryFile
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from cigri.errors import DescriptionError, Problem
-from cigri.jdl.kinds_of_values import HOME
 from cigri.jdl.problems import did_you_mean, place_of, shown
+from cigri.jdl.value_types import HOME
 
 INPUT_KEYS = ("from", "to")
 USUAL_MODE = 0o700

@@ -3,13 +3,13 @@
 `parse` reads a text as a Description; a Command turns its settings and one parameter into what runs on a cluster.
 """
 
+from cigri.jdl.cluster_settings import ClusterSettings, Defaults
 from cigri.jdl.command import Command, command, directory, environment, script
 from cigri.jdl.description import Description, Heading
 from cigri.jdl.parameters import Parameter, names_of
-from cigri.jdl.reading import additional, parse, parse_described
+from cigri.jdl.parsing import additional, parse, parse_described
 from cigri.jdl.resources import Resources
-from cigri.jdl.settings import ClusterSettings, Defaults
-from cigri.jdl.syntax import Format, format_of
+from cigri.jdl.text_formats import Format, format_of
 
 __all__ = [
     "ClusterSettings",

@@ -5,8 +5,8 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationInfo, model_validator
 
-from cigri.jdl.kinds_of_values import line
 from cigri.jdl.problems import complaint, did_you_mean, wrong
+from cigri.jdl.value_types import line
 from cigri.states import AfterWhen
 
 MOST_REQUIRED = 20

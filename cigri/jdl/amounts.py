@@ -10,11 +10,11 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import NoReturn
 
+from cigri.formats import units
+from cigri.formats.lexer import END_OF_TEXT, Tokens
 from cigri.jdl.parameters import Parameter
 from cigri.jdl.problems import complaint, did_you_mean, shown, wrong
 from cigri.jdl.quoting import split
-from cigri.text import units
-from cigri.text.tokens import END_OF_TEXT, Tokens
 
 LARGEST_AMOUNT = 2**53
 LONGEST_FORMULA = 200

@@ -3,9 +3,9 @@
 import shlex
 from typing import NamedTuple, cast
 
+from cigri.jdl.cluster_settings import ClusterSettings
 from cigri.jdl.command import OWN_DIRECTORY, Command
 from cigri.jdl.parameters import Parameter, names_of
-from cigri.jdl.settings import ClusterSettings
 
 
 class ByHand(NamedTuple):

@@ -5,10 +5,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
-from cigri.jdl.kinds_of_values import Line, Seconds, whole_seconds
+from cigri.formats.units import HOW_DURATION
+from cigri.jdl.optional_settings import Wish, wish
 from cigri.jdl.problems import complaint, wrong
-from cigri.jdl.wish import Wish, wish
-from cigri.text.units import HOW_DURATION
+from cigri.jdl.value_types import Line, Seconds, whole_seconds
 
 # With their numbers on Linux. A shell lets the commands that it starts in the background ignore INT and QUIT.
 SIGNALS = MappingProxyType(

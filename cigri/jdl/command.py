@@ -5,15 +5,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cigri.errors import Problem
+from cigri.jdl.cluster_settings import ClusterSettings
 from cigri.jdl.inputs import checked_name
-from cigri.jdl.kinds_of_values import HOME
 from cigri.jdl.parameters import Parameter, names_of
 from cigri.jdl.problems import did_you_mean, place_of
 from cigri.jdl.quoting import split
-from cigri.jdl.settings import ClusterSettings
 from cigri.jdl.sweep import SweepScalar
+from cigri.jdl.value_types import HOME
 from cigri.script.wanted import WILDCARD, WantedFile, literal
-from cigri.script.words import Word
+from cigri.shell.words import Word
 
 MACROS = frozenset({"CAMPAIGN_ID", "index"})
 OWN_DIRECTORY = Word("")

@@ -6,15 +6,15 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from cigri.formats.subscriptions import Subscribing
 from cigri.jdl.after import After, Afters
-from cigri.jdl.kinds_of_values import Line, Name, Priority
+from cigri.jdl.cluster_settings import ClusterSettings
 from cigri.jdl.notify import Notify
 from cigri.jdl.parameters import Parameter, names_of
 from cigri.jdl.replication import Replication, ReplicationOrNone
 from cigri.jdl.requirements import Raw, RequirementsOrNone
-from cigri.jdl.settings import ClusterSettings
 from cigri.jdl.sweep import Countable
-from cigri.rules.subscribing import Subscribing
+from cigri.jdl.value_types import Line, Name, Priority
 
 CampaignType = Literal["default", "test"]
 

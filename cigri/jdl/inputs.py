@@ -7,9 +7,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
-from cigri.jdl.kinds_of_values import unsendable
 from cigri.jdl.outputs import require_one_directory
 from cigri.jdl.problems import complaint, shown, wrong
+from cigri.jdl.value_types import unsendable
 
 SHA256 = re.compile("[0-9a-f]{64}")
 MOST_INPUTS = 1000

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
+from cigri.formats.subscriptions import HOW_SUBSCRIPTION, Subscribing, read_subscribing
 from cigri.jdl.problems import complaint, wrong
-from cigri.rules.subscribing import HOW_SUBSCRIPTION, Subscribing, read_subscribing
 
 MOST_ADDRESSES = 10
 

@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from cigri.jdl.amounts import read_amount
-from cigri.jdl.kinds_of_values import HOME, Line, Seconds, Text
+from cigri.jdl.optional_settings import Wish
 from cigri.jdl.problems import complaint, shown, wrong
-from cigri.jdl.wish import Wish
+from cigri.jdl.value_types import HOME, Line, Seconds, Text
 from cigri.outputs.destination import NUMBER
 
 MOST_PATTERNS = 100

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import cast
 
 from cigri.errors import Problem
-from cigri.jdl.kinds_of_values import IDENTIFIER, unsendable, whole
 from cigri.jdl.problems import CountedFaults, place_of, shown
 from cigri.jdl.quoting import BLANKS, is_balanced
 from cigri.jdl.sweep import MOST_TASKS, Countable, Sweep, SweepScalar, is_number, parse_range
+from cigri.jdl.value_types import IDENTIFIER, unsendable, whole
 
 Parameter = str | list[str] | dict[str, SweepScalar]
 

@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator
 
-from cigri.jdl.kinds_of_values import Positive
+from cigri.jdl.optional_settings import Wish, wish
 from cigri.jdl.problems import complaint, wrong
-from cigri.jdl.wish import Wish, wish
+from cigri.jdl.value_types import Positive
 
 MOST_REPLICAS = 10
 

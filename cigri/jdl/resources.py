@@ -11,8 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from cigri.drivers import ResourceRequest
 from cigri.jdl.amounts import read_amount
-from cigri.jdl.kinds_of_values import IDENTIFIER, LONGEST_LINE, Line, Positive
 from cigri.jdl.problems import complaint, wrong
+from cigri.jdl.value_types import IDENTIFIER, LONGEST_LINE, Line, Positive
 
 NODE_LEVELS = ("nodes", "network_address", "host")
 CORE_LEVELS = ("core", "resource_id")

@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cigri.jdl.cluster_settings import ClusterSettings
 from cigri.jdl.description import Heading
 from cigri.jdl.parameters import SOURCES
-from cigri.jdl.settings import ClusterSettings
 
 COMPUTED = ("nb_jobs", "sweep")
 """The sources of parameters that are kept as they are written; of others the tasks hold what they gave."""

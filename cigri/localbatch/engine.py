@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 
 from cigri.errors import NotFound, SubmissionRefused
 from cigri.localbatch import processes
+from cigri.localbatch.backfill_queue import Array, WaitingLine
 from cigri.localbatch.features import FeatureDirectories
-from cigri.localbatch.identity import owner_of
+from cigri.localbatch.job_owner import owner_of
+from cigri.localbatch.job_process import Doom, JobProcess, ProcessEnd
 from cigri.localbatch.pools import Pools
-from cigri.localbatch.running import Doom, JobProcess, ProcessEnd
 from cigri.localbatch.scratch import Scratch
 from cigri.localbatch.store import Job, State, Store
-from cigri.localbatch.waiting import Array, WaitingLine
 
 KEPT_SECONDS = 86_400.0
 KEPT_JOBS = 100_000

@@ -7,8 +7,8 @@ import logging
 import os
 import tempfile
 
-from cigri.localbatch.identity import Owner
-from cigri.localbatch.place import LinkedDirectory, give_to, remove
+from cigri.localbatch.job_owner import Owner
+from cigri.localbatch.linked_directory import LinkedDirectory, give_to, remove
 from cigri.localbatch.scratch import is_as_given
 
 MEMORY_DIRECTORY = "/dev/shm"  # noqa: S108  (what is made in it has a random name)

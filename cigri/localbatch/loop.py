@@ -8,7 +8,7 @@ import time
 
 from cigri.localbatch import processes, requests
 from cigri.localbatch.engine import Engine
-from cigri.localbatch.running import JobProcess
+from cigri.localbatch.job_process import JobProcess
 from cigri.localbatch.server import Server
 from cigri.localbatch.store import Store
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from cigri.localbatch.identity import Owner
+from cigri.localbatch.job_owner import Owner
 
 MARK = "CIGRI_LOCAL_JOB"
 SHIM = f'ulimit -Sn "$1"; shift; echo "${MARK} $$" >&0 && exec "$@" </dev/null'

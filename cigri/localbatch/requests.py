@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cigri.errors import CigriError, SubmissionRefused, UsageError
+from cigri.localbatch.backfill_queue import Array
 from cigri.localbatch.engine import KEPT_JOBS, Engine
 from cigri.localbatch.pools import POOL, default_pools
 from cigri.localbatch.store import Job, State
-from cigri.localbatch.waiting import Array
 
 LARGEST_POOL = 2**53
 SAFE_NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")

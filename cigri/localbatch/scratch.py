@@ -8,8 +8,8 @@ import os
 import stat
 from contextlib import suppress
 
-from cigri.localbatch.identity import Owner
-from cigri.localbatch.place import LinkedDirectory, remove
+from cigri.localbatch.job_owner import Owner
+from cigri.localbatch.linked_directory import LinkedDirectory, remove
 
 
 class Scratch:

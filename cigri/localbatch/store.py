@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeVar
 
-from cigri.localbatch.waiting import Array
+from cigri.localbatch.backfill_queue import Array
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 

@@ -2,7 +2,7 @@
 
 import re
 
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 
 LOAD = 'read -r cigri_load cigri_skip </proc/loadavg && echo "$cigri_load $(getconf _NPROCESSORS_ONLN)"\n'
 

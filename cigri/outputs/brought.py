@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cigri.errors import UsageError
-from cigri.outputs.target import Target
-from cigri.text.harmless import one_line
+from cigri.formats.untrusted_text import one_line
+from cigri.outputs.confined_directory import Target
 
 LIST = ".gridget"
 PRIVATE = 0o600

@@ -1,1 +1,1 @@
-"""What a module is made of: its tools, its report, its log, and what stops the harm it could do."""
+"""What is still to be merged elsewhere; cigri/runtime/__init__.py was this file."""

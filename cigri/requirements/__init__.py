@@ -4,11 +4,9 @@
 """
 
 from cigri.requirements.conditions import And, Compare, Condition, Flag, Not, Operator, Or
-from cigri.requirements.jobs import JobShape, judge_job, judge_queue, property_of
+from cigri.requirements.job_fit import JobShape, judge_job, judge_queue, property_of
 from cigri.requirements.judging import Reject, judge, judge_all, sentence
-from cigri.requirements.kinds import BUILT_IN, OF_JOBS, Kind, Kinds, Scalar, Value, property_name
-from cigri.requirements.misspelled import has_known_sites, unknown_properties, unknown_sites
-from cigri.requirements.nearest import nearest_miss
+from cigri.requirements.nearest_miss import nearest_miss
 from cigri.requirements.requirement import (
     NO_REQUIREMENT,
     Requirement,
@@ -18,6 +16,8 @@ from cigri.requirements.requirement import (
     read_canonical,
     read_condition,
 )
+from cigri.requirements.unknown_names import has_known_sites, unknown_properties, unknown_sites
+from cigri.requirements.value_kinds import BUILT_IN, OF_JOBS, Kind, Kinds, Scalar, Value, property_name
 from cigri.requirements.values import read_value, shown, written
 
 __all__ = [

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from cigri.requirements.kinds import Kind, Scalar
+from cigri.requirements.value_kinds import Kind, Scalar
 from cigri.requirements.values import written
 
 

@@ -11,10 +11,10 @@ import re
 from typing import NoReturn
 
 from cigri.errors import Problem, RequirementError
+from cigri.formats.lexer import END_OF_TEXT, Token, Tokens
 from cigri.requirements.conditions import ORDERS, Condition, Flag, Operator, all_of, any_of, compared, negated
-from cigri.requirements.kinds import Kind, Kinds, Scalar, property_name
+from cigri.requirements.value_kinds import Kind, Kinds, Scalar, property_name
 from cigri.requirements.values import read_value
-from cigri.text.tokens import END_OF_TEXT, Token, Tokens
 
 DEEPEST_EXPRESSION = 40
 HOW_CONDITION = "compare a property with a value, as in memory >= 16 GB"

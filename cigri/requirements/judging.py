@@ -5,9 +5,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from cigri.requirements.conditions import ORDERS, Compare, Condition, Flag, Operator, names
-from cigri.requirements.kinds import Kind, Kinds, Scalar
 from cigri.requirements.requirement import Requirement
-from cigri.requirements.truth import KnownProperties
+from cigri.requirements.three_valued_logic import KnownProperties
+from cigri.requirements.value_kinds import Kind, Kinds, Scalar
 from cigri.requirements.values import shown, written
 from cigri.states import RejectCode
 

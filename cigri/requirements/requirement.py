@@ -23,8 +23,8 @@ from cigri.requirements.conditions import (
     ordered,
 )
 from cigri.requirements.expression import parse_expression
-from cigri.requirements.kinds import AMOUNT_KINDS, Kind, Kinds, property_name
-from cigri.requirements.truth import Predicate, predicate
+from cigri.requirements.three_valued_logic import Predicate, predicate
+from cigri.requirements.value_kinds import AMOUNT_KINDS, Kind, Kinds, property_name
 from cigri.requirements.values import read_value, written
 
 EXPRESSION = "where"

@@ -4,8 +4,7 @@ import math
 import re
 from decimal import Decimal
 
-from cigri.requirements.kinds import Kind, Scalar, Value
-from cigri.text.units import (
+from cigri.formats.units import (
     AMBIGUOUS,
     DURATIONS,
     HOW_DURATION,
@@ -18,6 +17,7 @@ from cigri.text.units import (
     read_duration,
     unit_of,
 )
+from cigri.requirements.value_kinds import Kind, Scalar, Value
 
 LARGEST_VALUE = 2**63 - 1
 LONGEST_STRING = 1000

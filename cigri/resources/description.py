@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from cigri.requirements import BUILT_IN, Kinds, shown
 from cigri.resources.inheritance import Declarations, Where, queue_name
-from cigri.resources.requires import show_requires
+from cigri.resources.queue_requirements import show_requires
 from cigri.states import PropertyLevel
 
 

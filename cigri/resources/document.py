@@ -11,7 +11,7 @@ from cigri.errors import ConfigError
 from cigri.requirements import BUILT_IN, Kind, Kinds, property_name, read_value
 from cigri.resources.description import QueueDescription, ResourcesDescription
 from cigri.resources.inheritance import Declared, Where, queue_name
-from cigri.resources.requires import read_requires
+from cigri.resources.queue_requirements import read_requires
 from cigri.states import PropertyLevel
 
 OF_PLACES = ("site", "cluster", "queue")

@@ -7,7 +7,7 @@ before what is said for all. What was found on the nodes stands right above the 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from cigri.requirements.kinds import Scalar, Value
+from cigri.requirements.value_kinds import Scalar, Value
 from cigri.states import PropertyLevel
 
 DISCOVERED = "discovered"

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from cigri.requirements.kinds import Value, property_name
+from cigri.requirements.value_kinds import Value, property_name
 
 
 class NodeClass(NamedTuple):

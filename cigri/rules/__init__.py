@@ -1,1 +1,1 @@
-"""What follows from what: rules that users and operators can look up; pure."""
+"""What is still to be merged elsewhere; cigri/lifecycle/__init__.py was this file."""

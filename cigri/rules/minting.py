@@ -1,7 +1,7 @@
 """Who may make what makes others believe who they are: tokens, links for browsers, and SSH keys that give tokens."""
 
 from cigri.errors import Forbidden, UsageError
-from cigri.rules.callers import KERNEL, PROXY, SUPERUSER, Caller, Scope
+from cigri.identity.callers import KERNEL, PROXY, SUPERUSER, Caller, Scope
 
 
 def require_minting(caller: Caller, scope: Scope, what: str, command: str, *, for_root: bool) -> None:

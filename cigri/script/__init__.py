@@ -1,1 +1,1 @@
-"""What is said to a cluster, as text for its shell, and what comes back."""
+"""What is still to be merged elsewhere; cigri/shell/__init__.py was this file."""

@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from cigri.settings.addresses import known_address, known_networks, known_server
 from cigri.settings.algorithms import Algorithm
-from cigri.settings.hours import known_zone, readable_windows
+from cigri.settings.listen_address import known_address, known_networks, known_server
+from cigri.settings.operating_hours import known_zone, readable_windows
 from cigri.settings.sources import USUAL_PURGE, default_data_directory
 
 Place = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from cigri.rules.callers import Scope
+from cigri.identity.callers import Scope
 
 NAMESPACE = "cigri-token"
 """Of `ssh-keygen -Y`: what is signed for anything else (a commit, a file) is not taken here, nor this one there."""

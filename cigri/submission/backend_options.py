@@ -4,16 +4,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cigri.answers.submissions import BackendOptionView, BackendTableView
+from cigri.api_models.submissions import BackendOptionView, BackendTableView
 from cigri.backend.choices import IGNORED, BackendChoice
 from cigri.errors import ConfigError, Problem, UsageError
-from cigri.submission.remarks import Remarks
+from cigri.submission.feedback import Remarks
 
 if TYPE_CHECKING:
-    from cigri.backend.options import BackendTable
+    from cigri.backend_options import BackendTable
     from cigri.drivers import Driver
     from cigri.jdl import ClusterSettings, Description
-    from cigri.settings.cluster import ClusterConfig
+    from cigri.settings.cluster_config import ClusterConfig
 
 
 def obey(

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cigri.answers.submissions import SubmittedCampaign
+from cigri.api_models.submissions import SubmittedCampaign
 from cigri.errors import CigriError
 from cigri.flow.audit import put_audit
 from cigri.flow.dependencies import find_required
 from cigri.flow.submissions import SentKey, find_submission, list_submissions, put_campaign
-from cigri.rules.callers import Caller
-from cigri.submission import new_campaign, wanted_before
-from cigri.submission.examining import Examined
-from cigri.submission.outline import outline
+from cigri.identity.callers import Caller
+from cigri.submission.dry_run import Examined
+from cigri.submission.new_campaign import new_campaign, wanted_before
+from cigri.submission.preview import outline
 from cigri.submission.task_files import sums_of_tasks
 
 if TYPE_CHECKING:

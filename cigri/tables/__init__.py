@@ -9,7 +9,7 @@ from pkgutil import iter_modules
 from sqlalchemy import MetaData, event
 
 from cigri.tables.columns import metadata
-from cigri.tables.counting import create_counting
+from cigri.tables.task_count_triggers import create_counting
 
 
 def everything() -> MetaData:

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import CheckConstraint, Column, Named, UniqueConstraint
 
-from cigri.rules.callers import Scope
+from cigri.identity.callers import Scope
 from cigri.tables.columns import Numbered, one_of, table
 
 

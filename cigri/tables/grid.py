@@ -14,7 +14,7 @@ class GridColumns(Columns):
     """One row: the short key that names this grid in the jobs and directories it leaves on clusters.
 
     `resources_version` counts the changes of what is known of clusters, queues and nodes. `identity` and `place` are
-    those of the database in which the grid lives (cigri.flow.home).
+    those of the database in which the grid lives (cigri.flow.grid_identity).
     """
 
     one: Named[bool] = Column(primary_key=True)

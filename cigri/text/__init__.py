@@ -1,1 +1,1 @@
-"""Text that people write and read."""
+"""What is still to be merged elsewhere; cigri/formats/__init__.py was this file."""

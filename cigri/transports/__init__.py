@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from cigri.script.answers import Answer, RawAnswer
+from cigri.shell.results import Answer, RawAnswer
 
 
 class Transport(Protocol):

@@ -10,9 +10,9 @@ import threading
 import time
 
 from cigri.errors import Unreachable
-from cigri.script.answers import Answer, RawAnswer
-from cigri.transports.pool import ShellPool
-from cigri.transports.shell import Shell
+from cigri.shell.results import Answer, RawAnswer
+from cigri.transports.persistent_shell import Shell
+from cigri.transports.shell_pool import ShellPool
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 LOCAL_CHUNK = 1 << 18

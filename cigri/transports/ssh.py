@@ -3,9 +3,9 @@
 import threading
 from collections import Counter, defaultdict
 
-from cigri.script.answers import Answer, RawAnswer
-from cigri.transports.address import Hop, SshAddress
-from cigri.transports.connection import AccountConnection, Gate
+from cigri.settings.ssh_address import Hop, SshAddress
+from cigri.shell.results import Answer, RawAnswer
+from cigri.transports.ssh_connection import AccountConnection, Gate
 
 __all__ = ["Connections", "SshAddress", "SshTransport"]
 

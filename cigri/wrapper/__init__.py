@@ -16,8 +16,8 @@ Everything here is text: sh text out, Answers in. In a user's base directory on 
 """
 
 from cigri.wrapper.batch import BatchPlan, JobCall, Signalling, TaskCall, may_be_set, write_batch
-from cigri.wrapper.checkpoints import CheckpointWish, Hearing, ask_checkpoints, parse_checkpoints
-from cigri.wrapper.directory import parse_tail, parse_void, purge_campaign, tail, void_batch
+from cigri.wrapper.batch_operations import parse_tail, parse_void, purge_campaign, tail, void_batch
+from cigri.wrapper.checkpoint_requests import CheckpointWish, Hearing, ask_checkpoints, parse_checkpoints
 from cigri.wrapper.journal import JobKey, Journal, JournalState, journal, parse_journal
 from cigri.wrapper.outbox import Collected, Posted, Receipt, collect, parse_collect, place_of
 from cigri.wrapper.records import Cause, StartRecord, TaskRecord, TaskUse, parse_end, parse_start

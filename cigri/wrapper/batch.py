@@ -8,11 +8,11 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
+from cigri.formats.units import as_clock
 from cigri.script.wanted import WantedFile
-from cigri.script.words import Word
-from cigri.text.units import as_clock
-from cigri.wrapper.cache import CachedFile
-from cigri.wrapper.features import FeaturesPlan, features_header
+from cigri.shell.words import Word
+from cigri.wrapper.feature_settings import FeaturesPlan, features_header
+from cigri.wrapper.input_cache import CachedFile
 
 CHUNK_BYTES = 16_384  # of one file of tasks; every job of the file parses all of it
 CLOSED_NAMES = frozenset(  # variables that a shell guards or alters itself

@@ -9,8 +9,8 @@ import tarfile
 from collections.abc import Iterable, Sequence
 
 from cigri.errors import AnswerUnreadable
-from cigri.script.answers import Answer
-from cigri.wrapper.cache import CACHE
+from cigri.shell.results import Answer
+from cigri.wrapper.input_cache import CACHE
 
 HEAD, FOOT = "cigri-bundle 1", "cigri-bundle end"
 MOST_FILES = 1000

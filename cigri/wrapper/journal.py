@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from cigri.errors import AnswerUnreadable
-from cigri.script.answers import Answer
-from cigri.wrapper.bounds import ANSWER_BYTES, BLOCKS, JOURNAL_LINES, LONGEST_RECORD
+from cigri.shell.results import Answer
+from cigri.wrapper.read_limits import ANSWER_BYTES, BLOCKS, JOURNAL_LINES, LONGEST_RECORD
 from cigri.wrapper.records import StartRecord, TaskRecord, is_revoked, is_stop, parse_end, parse_start
 
 

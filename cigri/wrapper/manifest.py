@@ -9,8 +9,8 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from cigri.errors import AnswerUnreadable
-from cigri.script.answers import Answer
-from cigri.wrapper.bounds import BLOCKS, FILES
+from cigri.shell.results import Answer
+from cigri.wrapper.read_limits import BLOCKS, FILES
 
 HEAD, FOOT = "cigri-batches 1", "cigri-batches end"
 BATCH = re.compile(r"= (\d{1,18}) (\d{1,18})", re.ASCII)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from cigri.errors import AnswerUnreadable
-from cigri.script.answers import Answer
-from cigri.wrapper.bounds import ANSWER_BYTES, BLOCKS, FILES, LONGEST_RECORD
+from cigri.shell.results import Answer
+from cigri.wrapper.read_limits import ANSWER_BYTES, BLOCKS, FILES, LONGEST_RECORD
 from cigri.wrapper.records import TaskRecord, parse_end
 
 OUTBOX_NAME = re.compile(r"(\d{1,250})-(\d{1,250})", re.ASCII)

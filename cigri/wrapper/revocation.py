@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from cigri.errors import AnswerUnreadable
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 from cigri.wrapper.journal import JobKey
 
 HEAD, FOOT = "cigri-revoke 1", "cigri-revoke end"

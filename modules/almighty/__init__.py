@@ -15,13 +15,13 @@ from apscheduler.triggers.interval import IntervalTrigger
 
 from cigri.database import WAKE_CHANNEL, Database
 from cigri.errors import DatabaseUnavailable
-from cigri.flow.command_counts import NOTHING, Spent
-from cigri.flow.passes import HOLD_LIFE, Pass, put_pass
+from cigri.flow.module_passes import HOLD_LIFE, Pass, put_pass
 from cigri.flow.quarantines import put_campaign_failures
+from cigri.flow.remote_command_counts import NOTHING, Spent
+from cigri.formats.units import HOUR
 from cigri.program.cycle import CYCLE
-from cigri.program.tools import has_news, whoami
+from cigri.runtime.pass_context import has_news, whoami
 from cigri.settings.sections import Settings
-from cigri.text.units import HOUR
 from modules.almighty.worker import PassOutcome, Worker
 
 logger = logging.getLogger(__name__)

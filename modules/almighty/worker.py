@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from cigri.database import Database
 from cigri.errors import CigriError, DatabaseUnavailable
-from cigri.flow.command_counts import Spent
-from cigri.flow.passes import NO_SESSIONS, NOWHERE
-from cigri.gateway import Gateway
+from cigri.flow.module_passes import NO_SESSIONS, NOWHERE
+from cigri.flow.remote_command_counts import Spent
+from cigri.gateway.transport_gateway import Gateway
 from cigri.installation import database_url
-from cigri.program.logs import set_up_log
-from cigri.program.tools import Tools, collect_seldom
+from cigri.runtime.logging_setup import set_up_log
+from cigri.runtime.pass_context import Tools, collect_seldom
 from cigri.settings.loading import load
 
 logger = logging.getLogger(__name__)

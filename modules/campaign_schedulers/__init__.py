@@ -18,22 +18,22 @@ from cigri.flow.launches import NewJob, put_jobs, put_replicas
 from cigri.flow.offers import TakenOffer, take_offers
 from cigri.flow.task_places import take_furnished
 from cigri.flow.tasks import Backlog, WaitingTask, list_backlogs, take_continuing, take_waiting
-from cigri.flow.views.destinations import BucketShare, list_closed
-from cigri.flow.views.job_sizes import list_crews, list_grounds, list_share_paces
+from cigri.flow.views.job_destinations import BucketShare, list_closed
+from cigri.flow.views.job_sizing import list_crews, list_grounds, list_share_paces
 from cigri.flow.views.queued_jobs import list_asked, list_queued, lock_queues
-from cigri.flow.views.tries import burnt, list_tries
-from cigri.program.isolation import FAULTS, Isolation, once_more_isolated
-from cigri.program.time_limit import PURE_LIMIT, refuse_stopped, time_limit
-from cigri.program.tools import Report, Tools
-from cigri.rules.scheduler_in_use import serving
+from cigri.flow.views.stragglers import burnt, list_tries
+from cigri.lifecycle.active_scheduler import serving
+from cigri.runtime.failure_isolation import FAULTS, Isolation, once_more_isolated
+from cigri.runtime.pass_context import Report, Tools
+from cigri.runtime.time_limit import PURE_LIMIT, refuse_stopped, time_limit
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
-from modules.campaign_schedulers.jobs.buckets import by_bucket
-from modules.campaign_schedulers.jobs.elsewhere import elsewhere
+from modules.campaign_schedulers.jobs.bucket_order import by_bucket
+from modules.campaign_schedulers.jobs.completion_model import Outlook
 from modules.campaign_schedulers.jobs.grouping import Size
-from modules.campaign_schedulers.jobs.longest import Offered, Portion, portions
-from modules.campaign_schedulers.jobs.outlook import Outlook
-from modules.campaign_schedulers.jobs.queues import Queues, Waiting
+from modules.campaign_schedulers.jobs.longest_first import Offered, Portion, portions
+from modules.campaign_schedulers.jobs.queue_budget import Queues, Waiting
+from modules.campaign_schedulers.jobs.retry_placement import elsewhere
 from modules.campaign_schedulers.jobs.sizes import Paces, Sizes, limited, sizes_of
 
 CAMPAIGN_SCHEDULERS = "campaign_schedulers"

@@ -1,8 +1,8 @@
 """The end of a campaign: what remains is begun a second time elsewhere, where nobody else has a use for the cores.
 
-A replica begins anew, on the cluster where it is expected to end first (jobs/outlook.py). What is gained is the
-difference; the largest gain comes first. Less than the time between two looks at the cluster is nothing: the end would
-be seen no earlier, and the loser's would still have to be.
+A replica begins anew, on the cluster where it is expected to end first (jobs/completion_model.py). What is gained is
+the difference; the largest gain comes first. Less than the time between two looks at the cluster is nothing: the end
+would be seen no earlier, and the loser's would still have to be.
 
 Replicas burn core-seconds: from its start each costs its cores, until the first of the attempts ends. All together may
 cost a part of the core-seconds that the campaign has used. (Replication in a work queue: WQR, da Silva, Cirne and
@@ -15,9 +15,9 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
-from cigri.flow.views.tries import LiveTry
+from cigri.flow.views.stragglers import LiveTry
 from modules.campaign_schedulers import Assignment, Place
-from modules.campaign_schedulers.jobs.outlook import Outlook
+from modules.campaign_schedulers.jobs.completion_model import Outlook
 from modules.campaign_schedulers.workqueue import choose as workqueue
 
 

@@ -13,22 +13,22 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from cigri.errors import AnswerUnreadable, DatabaseUnavailable, TransportError
-from cigri.estimates.plausible import LARGEST_INTEGER
+from cigri.estimates.clamping import LARGEST_INTEGER
+from cigri.flow.cluster_visits import put_account_failure
 from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.events import NewEvent, put_events
-from cigri.flow.halts import HaltOrder, is_any_held, take_halts, unsend_halts
-from cigri.flow.kills import KillOrder, ask_kills, list_wished, take_kills, unsend_kills
-from cigri.flow.views.out_of_hours import list_out_of_hours
+from cigri.flow.kill_requests import KillOrder, ask_kills, list_wished, take_kills, unsend_kills
+from cigri.flow.suspensions import HaltOrder, is_any_held, take_halts, unsend_halts
+from cigri.flow.views.operating_hours import list_out_of_hours
 from cigri.flow.views.unwanted_jobs import Patience, list_queues, list_unwanted
-from cigri.flow.visits import put_account_failure
-from cigri.orders import Cancel, Steer
-from cigri.program.isolation import described, isolated_visit
-from cigri.program.tools import Report, Tools, summed
+from cigri.gateway.requests import Cancel, Steer
+from cigri.runtime.failure_isolation import described, isolated_visit
+from cigri.runtime.pass_context import Report, Tools, summed
 from cigri.states import EventLevel, KillReason
 from modules.killer.checkpoints import pass_on_checkpoints
 from modules.killer.drain import drain
-from modules.killer.halts import by_verb, steerable, tell_result
-from modules.killer.queues import most_useful
+from modules.killer.queue_length import most_useful
+from modules.killer.suspensions import by_verb, steerable, tell_result
 
 logger = logging.getLogger(__name__)
 

@@ -6,9 +6,9 @@ from collections import defaultdict
 from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.checkpoint_requests import CheckpointOrder, put_heard, take_checkpoint_orders, unsend_checkpoints
 from cigri.flow.clusters import ClusterRow
-from cigri.flow.home import grid_key
-from cigri.orders import AskCheckpoints
-from cigri.program.tools import Tools
+from cigri.flow.grid_identity import grid_key
+from cigri.gateway.requests import AskCheckpoints
+from cigri.runtime.pass_context import Tools
 from cigri.wrapper import CheckpointWish, Hearing, JobKey
 
 logger = logging.getLogger(__name__)

@@ -5,17 +5,17 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from cigri.database import server_time
+from cigri.flow.cluster_visits import list_refused
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.drains import DrainWish, NodeDrain, find_drain, list_node_drains, list_past, list_unfit, take_back
 from cigri.flow.events import NewEvent, put_events
-from cigri.flow.home import grid_key
-from cigri.flow.kills import ask_kills
+from cigri.flow.grid_identity import grid_key
+from cigri.flow.kill_requests import ask_kills
 from cigri.flow.views.running_jobs import RunningJob, list_running
-from cigri.flow.visits import list_refused
-from cigri.program.tools import Report, Tools
+from cigri.formats.units import as_utc
+from cigri.runtime.pass_context import Report, Tools
 from cigri.states import EventLevel, KillReason
-from cigri.text.units import as_utc
-from cigri.wrapper.job_features import Victim, enough, least_waste_first
+from cigri.wrapper.termination_cost import Victim, enough, least_waste_first
 from modules.killer.shutdowns import ClusterMoment, assess_jobs, forget_past, take_back_told, tell
 
 MOST_VICTIMS_SHOWN = 20  # jobs whose figures an event gives

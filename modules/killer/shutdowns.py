@@ -10,10 +10,10 @@ from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.drains import ToldJob, put_past, put_told
 from cigri.flow.views.running_jobs import RunningJob
-from cigri.orders import AnnounceShutdown, ReadStatus, WithdrawShutdown
-from cigri.program.tools import Tools
+from cigri.gateway.requests import AnnounceShutdown, ReadStatus, WithdrawShutdown
+from cigri.runtime.pass_context import Tools
 from cigri.wrapper import JobKey
-from cigri.wrapper.job_features import Victim, assess, parse_status
+from cigri.wrapper.termination_cost import Victim, assess, parse_status
 
 logger = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 """The laboratory as a program: a pickled question on its standard input, its answer in JSON on its standard output.
 
-Who starts it has read the grid, and hands all of it over (cigri.submission.laboratory).
+Who starts it has read the grid, and hands all of it over (cigri.submission.simulation_process).
 """
 
 import gc
@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from cigri.errors import CigriError
-from cigri.submission.laboratory import LaboratoryQuestion
-from modules.laboratory.whatif import prepared
-from modules.laboratory.whatif.foresight import foresee
+from cigri.submission.simulation_process import LaboratoryQuestion
+from modules.laboratory.whatif import prepared_database
 from modules.laboratory.whatif.plan import Prospect
+from modules.laboratory.whatif.simulation import foresee
 
 TERMINATED = 143  # as a shell shows SIGTERM
 
@@ -28,7 +28,7 @@ def main() -> int:
     gc.freeze()  # what is imported is never garbage, and the runs, which are short, need not look for any
     gc.disable()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # so that its database ends with it
-    with prepared.server() as directory:  # while they who ask still make up their minds
+    with prepared_database.server() as directory:  # while they who ask still make up their minds
         question = pickle.load(sys.stdin.buffer)  # noqa: S301  # of whoever starts it, and may do all that it may
         answer = _answer(directory, question)
     json.dump(answer, sys.stdout)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from cigri.errors import ConfigError
-from cigri.settings.cluster import ClusterConfig
+from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from modules.laboratory.cluster.faults import NO_FAULTS, Faults
@@ -82,7 +82,7 @@ class SimulatedCampaign(Part):
     """`at` seconds after the start, `count` campaigns `every` so many seconds; `clusters` empty: all of them.
 
     `failing` is the share of tasks that end with exit code 1. `known`: its user has run these very tasks before, on all
-    of these clusters (modules/laboratory/earlier.py).
+    of these clusters (modules/laboratory/past_campaigns.py).
     """
 
     name: str = "campaign"

@@ -9,34 +9,34 @@ from operator import attrgetter
 
 from sqlalchemy import Connection
 
+from cigri.flow.affinities_and_targets import list_affinities, list_targets
 from cigri.flow.campaigns import close_campaigns
 from cigri.flow.ceilings import find_ceilings
-from cigri.flow.cuts import put_cuts
 from cigri.flow.dependencies import release_tasks
 from cigri.flow.events import put_events
-from cigri.flow.kills import ask_kills
+from cigri.flow.fair_share_usage import add_up_usage, list_usage
+from cigri.flow.kill_requests import ask_kills
 from cigri.flow.offers import put_offers
-from cigri.flow.precedence import list_affinities, list_targets
+from cigri.flow.pending_reasons import put_cuts
+from cigri.flow.prologues_and_epilogues import put_epilogues, put_prologues
 from cigri.flow.quarantines import list_left_out
-from cigri.flow.steps import put_epilogues, put_prologues
-from cigri.flow.usage import add_up_usage, list_usage
-from cigri.flow.views.destinations import list_barred
-from cigri.flow.views.holdings import Recall, Recalled, list_holdings, list_recalled
-from cigri.flow.views.out_of_hours import list_shut
-from cigri.flow.views.rooms import Room, list_rooms
-from cigri.flow.views.wants import Want, has_open_campaigns, list_begun, list_claims, list_wants
-from cigri.program.isolation import Isolation
-from cigri.program.tools import Report, Tools
+from cigri.flow.views.cluster_demands import Want, has_open_campaigns, list_begun, list_claims, list_wants
+from cigri.flow.views.job_destinations import list_barred
+from cigri.flow.views.occupancy import Recall, Recalled, list_holdings, list_recalled
+from cigri.flow.views.operating_hours import list_shut
+from cigri.flow.views.schedulable_clusters import Room, list_rooms
+from cigri.runtime.failure_isolation import Isolation
+from cigri.runtime.pass_context import Report, Tools
 from cigri.settings.sections import Settings
 from cigri.states import KillReason
-from modules.metascheduler.capacity_left import Stock
+from modules.metascheduler.fairness_withdrawals import POLICIES as RECALLING
+from modules.metascheduler.fairness_withdrawals import Shared, news, recall, standings, taken_back
+from modules.metascheduler.pending_reasons import explain
 from modules.metascheduler.policies import Facts
-from modules.metascheduler.policy import Policy
+from modules.metascheduler.progressive_filling import share
 from modules.metascheduler.ranking import line_up
-from modules.metascheduler.recall import POLICIES as RECALLING
-from modules.metascheduler.recall import Shared, news, recall, standings, taken_back
-from modules.metascheduler.share import share
-from modules.metascheduler.why_not import explain
+from modules.metascheduler.remaining_capacity import Stock
+from modules.metascheduler.site_policy import Policy
 
 CAMPAIGN = attrgetter("campaign_id")
 """Of what there are very many, this takes a third of the time of an expression."""

@@ -6,7 +6,7 @@ The rest: by priority, and as the policy says.
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from cigri.flow.views.wants import BegunCampaign, Claim
+from cigri.flow.views.cluster_demands import BegunCampaign, Claim
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType
 from modules.metascheduler.policies import Facts, Order, Turn

@@ -7,9 +7,9 @@ each core as it comes free, wide ones that wait here would hardly ever begin.
 from collections import defaultdict
 from collections.abc import Sequence
 
-from cigri.flow.views.wants import Want
-from modules.metascheduler.capacity_left import Stock
+from cigri.flow.views.cluster_demands import Want
 from modules.metascheduler.policies import Turn
+from modules.metascheduler.remaining_capacity import Stock
 
 
 def let_wide_wait(stock: Stock, line: Sequence[Turn]) -> None:

@@ -17,9 +17,9 @@ from cigri.flow.messages import DueMessage, put_news, take_due
 from cigri.flow.news import NewsEvent, Reader, end_news, list_news, list_readers, put_begun
 from cigri.flow.quarantines import list_left_out
 from cigri.flow.subscriptions import has_subscriptions
-from cigri.program.isolation import Isolation
-from cigri.program.tools import Report, Tools
-from modules.notifier.readers import readers_of, wanted_by
+from cigri.runtime.failure_isolation import Isolation
+from cigri.runtime.pass_context import Report, Tools
+from modules.notifier.recipients import readers_of, wanted_by
 from modules.notifier.sending import send
 
 logger = logging.getLogger(__name__)

@@ -7,13 +7,13 @@ import subprocess
 import time
 from contextlib import suppress
 
-from cigri.localbatch.identity import Owner, owner_of
+from cigri.formats.subscriptions import words_of
+from cigri.formats.untrusted_text import one_line
+from cigri.localbatch.job_owner import Owner, owner_of
 from cigri.localbatch.processes import MARK, sweep
-from cigri.rules.subscribing import words_of
 from cigri.settings.sections import NotifySettings
-from cigri.text.harmless import one_line
-from modules.notifier.refusals import NotTaken
-from modules.notifier.wording import Letter
+from modules.notifier.delivery_errors import NotTaken
+from modules.notifier.message_text import Letter
 
 KEPT_OUTPUT = 500  # bytes, the last ones
 READ_AT_ONCE = 1 << 16

@@ -8,10 +8,10 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 from pathlib import Path
 
-from cigri.settings.addresses import read_server
+from cigri.settings.listen_address import read_server
 from cigri.settings.sections import NotifySettings
-from modules.notifier.refusals import NotTaken
-from modules.notifier.wording import Letter
+from modules.notifier.delivery_errors import NotTaken
+from modules.notifier.message_text import Letter
 
 TLS_FROM_THE_START = 465  # the port of such servers
 NEVER_TAKEN = 500  # and above: what SMTP answers where it would answer the same again

@@ -4,17 +4,17 @@ import json
 import logging
 import socket
 
+from cigri.estimates.backoff import MESSAGES_THAT_ARE_NOT_TAKEN
 from cigri.flow.messages import DueMessage, put_given_up, put_sent, put_unsent
-from cigri.program.isolation import described
-from cigri.program.tools import Tools
-from cigri.rules.backoff import MESSAGES_THAT_ARE_NOT_TAKEN
+from cigri.runtime.failure_isolation import described
+from cigri.runtime.pass_context import Tools
 from cigri.settings.sections import NotifySettings
 from cigri.states import Channel
 from modules.notifier.commands import run_command
+from modules.notifier.delivery_errors import NotTaken
 from modules.notifier.mail import send_mail
-from modules.notifier.refusals import NotTaken
+from modules.notifier.message_text import as_object, letter
 from modules.notifier.webhooks import post
-from modules.notifier.wording import as_object, letter
 
 logger = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ from http import HTTPStatus
 from urllib.parse import SplitResult, urlsplit
 
 from cigri.settings.sections import NotifySettings
-from modules.notifier.reachable import public_or_allowed
-from modules.notifier.refusals import NotTaken
+from modules.notifier.allowed_networks import public_or_allowed
+from modules.notifier.delivery_errors import NotTaken
 
 PORTS = {"https": 443, "http": 80}
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from cigri.cli.command import Parser, open_database
-from cigri.cli.tables import print_table
+from cigri.cli.table_printing import print_table
 from cigri.flow.accounting import Correction, list_corrections, rebuild
-from cigri.text.units import HOUR
+from cigri.formats.units import HOUR
 
 ALIKE = ("day", "user", "project", "cluster", "type", "outcome", "replicas")
 TITLES = (*ALIKE, "had jobs", "has jobs", "had hours", "has hours", "had asked", "has asked")

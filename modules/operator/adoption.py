@@ -6,9 +6,9 @@ from cigri.database import Database
 from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.adopted_jobs import list_unknown_batches, put_adopted
 from cigri.flow.clusters import ClusterRow
-from cigri.flow.views.stuck import list_accounts
-from cigri.gateway import Gateway
-from cigri.orders import ListBatches, ListJobs, ReadBatches
+from cigri.flow.views.stuck_items import list_accounts
+from cigri.gateway.requests import ListBatches, ListJobs, ReadBatches
+from cigri.gateway.transport_gateway import Gateway
 from cigri.wrapper.manifest import WrittenJob
 
 ADOPTED_AT_ONCE = 200  # batches that one answer tells of

@@ -1,10 +1,10 @@
 """`cigri affinity`: pairs of user and cluster; under the policy `affinity` the user goes first there."""
 
 from cigri.cli.command import Parser, print_json, safe
-from cigri.cli.grid import open_grid
-from cigri.cli.tables import print_table
+from cigri.cli.grid_client import open_grid
+from cigri.cli.table_printing import print_table
 from cigri.endpoints.policy import add_affinity, affinities, remove_affinity
-from cigri.text.plain import plain
+from cigri.formats.json_values import plain
 
 
 def run(argv: list[str]) -> int:

@@ -2,7 +2,7 @@
 
 from cigri.cli.command import Parser
 from cigri.settings.loading import load
-from modules.operator import installed
+from modules.operator import data_directory
 
 
 def run(argv: list[str]) -> int:
@@ -12,9 +12,9 @@ def run(argv: list[str]) -> int:
         "  cigri almighty",
     ).parse_args(argv)
     from cigri.database import Database, schema
-    from cigri.flow.home import require_home
+    from cigri.flow.grid_identity import require_home
     from cigri.installation import database_place, database_url
-    from cigri.program.logs import set_up_log
+    from cigri.runtime.logging_setup import set_up_log
     from modules.almighty import Almighty
 
     settings = load()
@@ -24,7 +24,7 @@ def run(argv: list[str]) -> int:
         schema.require_current(database)
         with database.begin() as conn:
             require_home(conn, database_place(settings))
-        service = installed.almighty(settings)
+        service = data_directory.almighty(settings)
         service.claim()
         try:
             Almighty(database, settings).run()

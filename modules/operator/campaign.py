@@ -1,7 +1,7 @@
 """`cigri campaign`: what an operator changes of users' campaigns."""
 
 from cigri.cli.command import Parser
-from cigri.cli.grid import open_grid
+from cigri.cli.grid_client import open_grid
 from cigri.endpoints.policy import set_grid_priority
 
 

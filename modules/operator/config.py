@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cigri.cli.command import Parser, print_json
-from cigri.cli.tables import print_table
+from cigri.cli.table_printing import print_table
 from cigri.settings.loading import load_effective
 from cigri.settings.sections import Section, Settings
-from modules.operator.health import hidden
+from modules.operator.installation_health import hidden
 
 SAMPLE_HEAD = """\
 # The settings of CiGri, each with its default. Uncomment what you change.

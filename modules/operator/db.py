@@ -3,11 +3,11 @@
 from cigri.cli.command import Parser, complain
 from cigri.database import Database, embedded, schema
 from cigri.errors import ConfigError
-from cigri.flow.home import put_detached, put_home
+from cigri.flow.grid_identity import put_detached, put_home
 from cigri.installation import database_place, database_url
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings
-from modules.operator import installed
+from modules.operator import data_directory
 
 
 def run(argv: list[str]) -> int:
@@ -43,7 +43,7 @@ def run(argv: list[str]) -> int:
 def _tools(settings: Settings) -> int:
     if settings.database.url:
         raise ConfigError("database.url names a PostgreSQL of the site: take the programs of its version")
-    print(embedded.binaries(installed.database_directory(settings)))
+    print(embedded.binaries(data_directory.database_directory(settings)))
     return 0
 
 
@@ -58,7 +58,7 @@ def _upgrade(database: Database) -> int:
 
 def _settle(database: Database, settings: Settings, *, is_copy: bool) -> int:
     schema.require_current(database)
-    if pid := installed.almighty(settings).pid():
+    if pid := data_directory.almighty(settings).pid():
         raise ConfigError(f"the almighty runs (process {pid}): stop it first, `cigri down`")
     place = database_place(settings)
     with database.begin() as conn:

@@ -4,20 +4,20 @@ from argparse import Namespace
 
 from sqlalchemy import Connection
 
-from cigri.answers.checks import CheckVerdict
+from cigri.api_models.health import CheckVerdict
 from cigri.cli.command import Parser, print_json
 from cigri.database import Database
 from cigri.flow.clusters import list_every_cluster
-from cigri.flow.home import grid_key, require_home
+from cigri.flow.grid_identity import grid_key, require_home
 from cigri.flow.views.invariants import RULES, examine
-from cigri.flow.views.stuck import list_old_events, list_stuck
-from cigri.gateway import Gateway
+from cigri.flow.views.stuck_items import list_old_events, list_stuck
+from cigri.gateway.transport_gateway import Gateway
 from cigri.installation import database_place, database_url, free_space
-from cigri.rules import checkups
+from cigri.presentation import health_checks
 from cigri.settings.loading import load, load_effective
 from cigri.settings.sections import Settings
-from modules.operator import adoption, db, health, installed, orphans
-from modules.operator.checks import Checks
+from modules.operator import adoption, data_directory, db, installation_health, job_differences
+from modules.operator.health_checks import Checks
 
 ADVICE = (
     'Somebody changed the tables by hand, or this is a bug of CiGri: keep a dump (pg_dump "$(cigri db url)") and',
@@ -52,7 +52,7 @@ def run(argv: list[str]) -> int:
 def _check(settings: Settings, checks: Checks, options: Namespace) -> None:
     checks.tell("the settings are valid", [], CheckVerdict.BROKEN)
     if settings.database.url:
-        wrong = installed.readers_of_url(load_effective().origins["database.url"])
+        wrong = data_directory.readers_of_url(load_effective().origins["database.url"])
         checks.tell("nobody else can read where the database is", wrong, CheckVerdict.ODD)
     database = Database(database_url(settings), settings.database.lock_timeout)
     try:
@@ -61,7 +61,7 @@ def _check(settings: Settings, checks: Checks, options: Namespace) -> None:
             return
         with database.begin() as conn:
             _promises(conn, checks)
-            events = list_old_events(conn, checkups.OLD_EVENT)
+            events = list_old_events(conn, health_checks.OLD_EVENT)
             stuck = list_stuck(conn)
         if options.clusters:
             with database.begin() as conn:
@@ -70,7 +70,7 @@ def _check(settings: Settings, checks: Checks, options: Namespace) -> None:
     finally:
         database.close()
     _others(settings, stuck, checks)
-    checks.add(checkups.check_events(events))
+    checks.add(health_checks.check_events(events))
 
 
 def _promises(conn: Connection, checks: Checks) -> None:
@@ -93,14 +93,14 @@ def _clusters(database: Database, checks: Checks, *, adopts: bool, kills: bool) 
     try:
         for cluster in clusters:
             older = adoption.look(database, gateway, cluster, key, adopts=adopts)
-            differences = orphans.compare(database, gateway, cluster, key)
+            differences = job_differences.compare(database, gateway, cluster, key)
             lines = [
                 f"{job.remote_id} of {user}, {job.state}, named {job.tag}"
                 for user, jobs in differences.orphans.items()
                 for job in jobs
             ]
             if lines and kills:
-                lines.append(f"{orphans.kill(gateway, cluster, differences.orphans)} of them were killed")
+                lines.append(f"{job_differences.kill(gateway, cluster, differences.orphans)} of them were killed")
             elif lines:
                 lines.append("adopt them: `cigri doctor --clusters --adopt`; or kill them: `--kill-orphans`")
             checks.tell(f"the database knows every job of ours on {cluster.name}", lines, CheckVerdict.BROKEN)
@@ -119,8 +119,8 @@ def _clusters(database: Database, checks: Checks, *, adopts: bool, kills: bool) 
 
 
 def _others(settings: Settings, stuck: list[str], checks: Checks) -> None:
-    seen = health.look(settings)
-    checks.add(checkups.check_programs(health.problems(seen, settings.almighty.deadline)))
-    checks.add(checkups.check_clusters(seen.clusters))
-    checks.add(checkups.check_stuck(stuck))
-    checks.add(checkups.check_space(free_space(settings.data_directory), settings.data_directory))
+    seen = installation_health.look(settings)
+    checks.add(health_checks.check_programs(installation_health.problems(seen, settings.almighty.deadline)))
+    checks.add(health_checks.check_clusters(seen.clusters))
+    checks.add(health_checks.check_stuck(stuck))
+    checks.add(health_checks.check_space(free_space(settings.data_directory), settings.data_directory))

@@ -11,7 +11,7 @@ from cigri.errors import CigriError
 from cigri.localbatch import client
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings
-from modules.operator import installed, service
+from modules.operator import data_directory, detached_process
 
 STOPPING_PATIENCE = 15.0  # seconds on top of the longest pass
 KILL_PATIENCE = 30.0
@@ -35,13 +35,13 @@ def run(argv: list[str]) -> int:
     settings = load()
     is_clean = _stop_portal(settings)
     is_clean &= _stop_almighty(settings)
-    is_clean &= _stop_daemon(installed.spool(settings), kill=options.jobs == "kill")
+    is_clean &= _stop_daemon(data_directory.spool(settings), kill=options.jobs == "kill")
     _stop_database(settings)
     return 0 if is_clean else 1
 
 
 def _stop_portal(settings: Settings) -> bool:
-    portal = installed.portal(settings)
+    portal = data_directory.portal(settings)
     pid = portal.pid()
     if pid is None:
         print("The portal was not running")
@@ -54,7 +54,7 @@ def _stop_portal(settings: Settings) -> bool:
 
 
 def _stop_almighty(settings: Settings) -> bool:
-    almighty = installed.almighty(settings)
+    almighty = data_directory.almighty(settings)
     pid = almighty.pid()
     if pid is None:
         print("The almighty was not running")
@@ -71,7 +71,7 @@ def _stop_almighty(settings: Settings) -> bool:
 def _wait_for_helpers(group: int) -> None:
     """Those that start the almighty's workers end by themselves a moment after it."""
     deadline = time.monotonic() + STOPPING_PATIENCE
-    while service.is_group_alive(group) and time.monotonic() < deadline:
+    while detached_process.is_group_alive(group) and time.monotonic() < deadline:
         time.sleep(LOOK_WHILE_STOPPING)
 
 
@@ -81,13 +81,13 @@ def _stop_daemon(spool: Path, *, kill: bool) -> bool:
         print("The local cluster's daemon was not running")
         return True
     pid = int(answer[0]["pid"])
-    mark = service.Mark(pid, service.start_of(pid))
+    mark = detached_process.Mark(pid, detached_process.start_of(pid))
     if kill and not _kill_jobs(spool):
         complain(f"some jobs still run after {KILL_PATIENCE:g} s")
         return False
     running = sum(len(line["running"]) for line in _everything(spool))
     try:
-        is_clean = service.stop(mark, STOPPING_PATIENCE)
+        is_clean = detached_process.stop(mark, STOPPING_PATIENCE)
     except PermissionError:
         complain(f"the local cluster's daemon (process {pid}) belongs to somebody else and goes on")
         return True
@@ -136,5 +136,5 @@ def _stop_database(settings: Settings) -> None:
     if settings.database.url:
         print("The database (database.url) is left alone")
         return
-    stopped = embedded.stop(installed.database_directory(settings))
+    stopped = embedded.stop(data_directory.database_directory(settings))
     print("The embedded database has ended" if stopped else "The embedded database was not running")

@@ -4,7 +4,7 @@ import re
 
 from cigri.cli.command import Parser, open_database
 from cigri.errors import CigriError, UsageError
-from cigri.flow.home import grid_key, put_grid_key
+from cigri.flow.grid_identity import grid_key, put_grid_key
 
 GRID_KEY = re.compile("[a-z0-9]{4,8}")
 

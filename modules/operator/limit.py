@@ -1,11 +1,11 @@
 """`cigri limit`: what jobs may use at the same time on the whole grid: licences, the load of a file server."""
 
-from cigri.answers.policy import LimitView
+from cigri.api_models.policy import LimitView
 from cigri.cli.command import Parser, print_json, safe
-from cigri.cli.grid import open_grid
-from cigri.cli.tables import print_table
+from cigri.cli.grid_client import open_grid
+from cigri.cli.table_printing import print_table
 from cigri.endpoints.policy import limits, remove_limit, set_limit
-from cigri.text.plain import plain
+from cigri.formats.json_values import plain
 
 
 def run(argv: list[str]) -> int:

@@ -4,13 +4,13 @@ from typing import Any
 
 from cigri.answers.pools import PoolView
 from cigri.cli.command import Parser, print_json
-from cigri.cli.grid import open_grid
-from cigri.cli.tables import print_table
-from cigri.cli.wording import moment
+from cigri.cli.grid_client import open_grid
+from cigri.cli.table_printing import print_table
+from cigri.eligibility.queues import read_wanted
 from cigri.endpoints import resources
+from cigri.formats.json_values import plain
+from cigri.presentation.formatting import moment
 from cigri.requirements import JobShape, Kind, shown
-from cigri.rules.eligibility import read_wanted
-from cigri.text.plain import plain
 
 POOL_COLUMNS = ("Pool", "Project", "Buckets", "Queues", "Computed", "Jobs", "Requirements")
 DIGITS = 12  # of a digest that are shown

@@ -6,12 +6,12 @@ import sys
 import time
 
 from cigri.cli.command import Parser
-from cigri.endpoints.remote import is_served
+from cigri.endpoints.portal_client import is_served
 from cigri.errors import CigriError
 from cigri.installation import kept_port, pages_address, portal_socket
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings
-from modules.operator import installed, service
+from modules.operator import data_directory, detached_process
 
 OWNER_ALONE, EVERYBODY = 0o600, 0o666
 OPENING_PATIENCE = 60.0  # seconds until it listens
@@ -26,16 +26,16 @@ def run(argv: list[str]) -> int:
         "  cigri portal",
     ).parse_args(argv)
     from cigri.database import Database, schema
-    from cigri.database.giving_way import give_way
+    from cigri.database.background_sessions import give_way
     from cigri.installation import database_url
-    from cigri.program.logs import set_up_log
+    from cigri.runtime.logging_setup import set_up_log
     from modules import portal
     from modules.portal.listening import Listener
 
     settings = load()
     set_up_log(settings.log)
     database = Database(database_url(settings), settings.database.lock_timeout)
-    mark = installed.portal(settings)
+    mark = data_directory.portal(settings)
     try:
         schema.require_current(database)
         mark.claim()
@@ -53,21 +53,21 @@ def run(argv: list[str]) -> int:
 
 def start(settings: Settings) -> "subprocess.Popen[bytes] | None":
     """In the background; None: it runs already."""
-    if installed.portal(settings).pid() or is_served(portal_socket(settings)):
+    if data_directory.portal(settings).pid() or is_served(portal_socket(settings)):
         return None
     argv = [sys.executable, "-P", "-m", "modules.operator", "portal"]
-    return service.launch(argv, installed.portal_log(settings), installed.environment(settings))
+    return detached_process.launch(argv, data_directory.portal_log(settings), data_directory.environment(settings))
 
 
 def tell_start(settings: Settings, process: "subprocess.Popen[bytes] | None") -> None:
     """Wait until it listens; raise CigriError when it does not."""
     if process is None:
         return
-    place, log = portal_socket(settings), installed.portal_log(settings)
+    place, log = portal_socket(settings), data_directory.portal_log(settings)
     deadline = time.monotonic() + OPENING_PATIENCE
     while not is_served(place):
         if process.poll() is not None:
-            raise CigriError(f"the portal does not start:\n{service.tail(log)}")
+            raise CigriError(f"the portal does not start:\n{detached_process.tail(log)}")
         if time.monotonic() > deadline:
             raise CigriError(f"the portal does not listen in {OPENING_PATIENCE:.0f} s; see {log}")
         time.sleep(LOOK_WHILE_OPENING)

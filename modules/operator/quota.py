@@ -2,13 +2,13 @@
 
 from argparse import Namespace
 
-from cigri.answers.policy import QuotaView
+from cigri.api_models.policy import QuotaView
 from cigri.cli.command import Parser, print_json, safe
-from cigri.cli.grid import open_grid
-from cigri.cli.tables import print_table
+from cigri.cli.grid_client import open_grid
+from cigri.cli.table_printing import print_table
+from cigri.eligibility.quotas import of_subject
 from cigri.endpoints.policy import quotas, remove_quota, set_quota
-from cigri.rules.quotas import of_subject
-from cigri.text.plain import plain
+from cigri.formats.json_values import plain
 
 
 def run(argv: list[str]) -> int:

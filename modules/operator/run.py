@@ -11,10 +11,10 @@ from pkgutil import iter_modules
 
 from cigri.cli.command import Parser, complain, safe
 from cigri.errors import CigriError, DatabaseUnavailable, UsageError
-from cigri.flow.passes import Pass, put_pass
+from cigri.flow.module_passes import Pass, put_pass
 from cigri.installation import database_place, database_url
-from cigri.program.logs import set_up_log
-from cigri.program.tools import RunOnce, Tools, collect_seldom, has_news, whoami
+from cigri.runtime.logging_setup import set_up_log
+from cigri.runtime.pass_context import RunOnce, Tools, collect_seldom, has_news, whoami
 from cigri.settings.loading import load
 from modules import __path__ as places
 
@@ -54,8 +54,8 @@ def _load(name: str, names: list[str]) -> RunOnce:
 def _passes(programs: dict[str, RunOnce], options: argparse.Namespace, stop: threading.Event) -> int:
     """Passes until one is enough or it is asked to stop; the exit status of the last."""
     from cigri.database import Database, schema
-    from cigri.flow.home import require_home
-    from cigri.gateway import Gateway
+    from cigri.flow.grid_identity import require_home
+    from cigri.gateway.transport_gateway import Gateway
 
     settings = load()
     set_up_log(settings.log, quiet=options.quiet)

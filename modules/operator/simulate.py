@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cigri import shipped
+from cigri import package_files
 from cigri.cli.command import Parser
-from cigri.cli.tables import print_table
+from cigri.cli.table_printing import print_table
 from cigri.errors import ConfigError, UsageError
-from cigri.text.units import as_duration
+from cigri.formats.units import as_duration
 
 if TYPE_CHECKING:
     from modules.laboratory.evaluation.results import Results
     from modules.laboratory.scenario import Scenario
-    from modules.laboratory.world import World
+    from modules.laboratory.simulated_grid import World
 
 LOOK_PERIOD = 1.0  # seconds between two lines of progress
 
@@ -61,8 +61,8 @@ def simulate(
     """The results of the scenario in a file, with some settings changed."""
     from cigri.database import embedded, schema
     from cigri.database.virtual import VirtualDatabase
-    from modules.laboratory.evaluation.notebook import Notebook
-    from modules.laboratory.world import World
+    from modules.laboratory.evaluation.run_recorder import Notebook
+    from modules.laboratory.simulated_grid import World
 
     scenario = _tuned(path, settings, seed)
     with embedded.temporary() as directory:
@@ -108,7 +108,7 @@ def _setting(text: str) -> tuple[Sequence[str], Any]:
 
 
 def _shipped() -> Path:
-    return shipped.directory("etc") / "scenarios"
+    return package_files.directory("etc") / "scenarios"
 
 
 def _find(word: str) -> Path:
@@ -146,7 +146,7 @@ def _progress() -> "Callable[[World], None]":
 
 def _show(results: "Results", *, as_json: bool) -> None:
     from modules.laboratory.report import to_json
-    from modules.laboratory.report.definitions import SUMMARY_FIGURES
+    from modules.laboratory.report.metric_definitions import SUMMARY_FIGURES
 
     if as_json:
         print(to_json(results))

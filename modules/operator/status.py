@@ -4,14 +4,14 @@ from datetime import datetime
 from typing import Any
 
 from cigri.cli.command import Parser, complain, print_json, safe
-from cigri.cli.tables import print_table
+from cigri.cli.table_printing import print_table
+from cigri.formats.units import as_duration
 from cigri.installation import portal_socket
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings
 from cigri.text.tracebacks import gist
-from cigri.text.units import as_duration
 from modules.operator.cluster.list import print_clusters
-from modules.operator.health import Health, look, problems
+from modules.operator.installation_health import Health, look, problems
 
 
 def run(argv: list[str]) -> int:

@@ -1,12 +1,12 @@
 """`cigri target`: what is due to users and projects under the policy `fairshare`."""
 
-from cigri.answers.policy import TargetView
+from cigri.api_models.policy import TargetView
 from cigri.cli.command import Parser, print_json, safe
-from cigri.cli.grid import open_grid
-from cigri.cli.tables import print_table
+from cigri.cli.grid_client import open_grid
+from cigri.cli.table_printing import print_table
 from cigri.endpoints.policy import remove_target, set_target, targets
+from cigri.formats.json_values import plain
 from cigri.states import SubjectKind
-from cigri.text.plain import plain
 
 
 def run(argv: list[str]) -> int:

@@ -14,12 +14,12 @@ from cigri.cli.command import Parser, complain
 from cigri.database import embedded
 from cigri.errors import CigriError, ConfigError
 from cigri.installation import database_place
+from cigri.package_files import directory
 from cigri.program.cycle import CYCLE
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings
-from cigri.shipped import directory
 from cigri.text.tracebacks import gist
-from modules.operator import installed, portal, service
+from modules.operator import data_directory, detached_process, portal
 
 if TYPE_CHECKING:
     from cigri.database import Database
@@ -46,12 +46,12 @@ def run(argv: list[str]) -> int:
         "--no-almighty", action="store_true", help="only the database; modules and portal are started elsewhere"
     )
     options = parser.parse_args(argv)
-    from cigri.flow.home import require_home
+    from cigri.flow.grid_identity import require_home
 
     settings = load()
-    almighty = installed.almighty(settings)
+    almighty = data_directory.almighty(settings)
     with _one_at_a_time(settings.data_directory):
-        if not options.no_almighty and (pid := almighty.pid()) and installed.is_database_there(settings):
+        if not options.no_almighty and (pid := almighty.pid()) and data_directory.is_database_there(settings):
             portal.tell_start(settings, portal.start(settings))
             print(f"CiGri is running already: the almighty is process {pid}; `cigri status` tells more")
             return 0
@@ -83,8 +83,8 @@ def _start_database(settings: Settings) -> "Database":
 
     url = settings.database.url
     if not url:
-        was_there = installed.is_database_there(settings)
-        url = embedded.start(installed.database_directory(settings))
+        was_there = data_directory.is_database_there(settings)
+        url = embedded.start(data_directory.database_directory(settings))
         print(f"The embedded database {'was running' if was_there else 'runs'} in {settings.data_directory}")
     embedded.wait_until_ready(url)
     database = Database(url, settings.database.lock_timeout)
@@ -96,11 +96,11 @@ def _declare_localhost(settings: Settings, database: "Database") -> None:
     """When nothing is declared: this host, its files in the data directory."""
     from cigri.flow.clusters import put_cluster
     from cigri.flow.views.clusters import has_clusters
-    from cigri.settings.cluster import parse_config
+    from cigri.settings.cluster_config import parse_config
 
     values = {
         "driver": "local",
-        "options": {"spool": str(installed.spool(settings))},
+        "options": {"spool": str(data_directory.spool(settings))},
         "poll_interval": 1.0,
         "record_grace": 1.0,
         "keep_waiting": 200,
@@ -129,9 +129,9 @@ def _start_almighty(settings: Settings, database: "Database") -> None:
     with database.begin() as conn:
         began = server_time(conn)
     argv = [sys.executable, "-P", "-m", "modules.operator", "almighty"]
-    process = service.launch(argv, installed.log(settings), installed.environment(settings))
+    process = detached_process.launch(argv, data_directory.log(settings), data_directory.environment(settings))
     failed = _wait_for_cycle(settings, database, process, began)
-    print(f"The almighty is process {process.pid}; its log is {installed.log(settings)}")
+    print(f"The almighty is process {process.pid}; its log is {data_directory.log(settings)}")
     for name, error in failed.items():
         complain(f"module {name} failed: {gist(error)}; `cigri status` tells more")
     _tell_of_clusters(database)
@@ -139,7 +139,7 @@ def _start_almighty(settings: Settings, database: "Database") -> None:
 
 def _tell_of_clusters(database: "Database") -> None:
     """What the first cycle found out of them."""
-    from cigri.flow.views.pulse import list_all_away
+    from cigri.flow.views.heartbeats import list_all_away
 
     with database.begin() as conn:
         for cluster in list_all_away(conn):
@@ -150,18 +150,20 @@ def _wait_for_cycle(
     settings: Settings, database: "Database", process: "subprocess.Popen[bytes]", began: datetime
 ) -> dict[str, str]:
     """Wait until each module of a cycle had its first pass; give the errors by module."""
-    from cigri.flow.passes import list_module_standings
+    from cigri.flow.module_passes import list_module_standings
 
     deadline = time.monotonic() + STARTING_PATIENCE
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise CigriError(f"the almighty does not start:\n{service.tail(installed.log(settings))}")
+            raise CigriError(f"the almighty does not start:\n{detached_process.tail(data_directory.log(settings))}")
         with database.begin() as conn:
             fresh = {standing.name: standing.error for standing in list_module_standings(conn) if standing.at > began}
         if CYCLE[-1] in fresh:
             return {name: error for name, error in fresh.items() if error}
         time.sleep(LOOK_WHILE_STARTING)
-    raise CigriError(f"the almighty has not done a cycle in {STARTING_PATIENCE:.0f} s; see {installed.log(settings)}")
+    raise CigriError(
+        f"the almighty has not done a cycle in {STARTING_PATIENCE:.0f} s; see {data_directory.log(settings)}"
+    )
 
 
 @contextmanager

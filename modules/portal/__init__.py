@@ -13,13 +13,13 @@ from prometheus_client import CollectorRegistry
 from cigri.database import Database
 from cigri.endpoints import Admitting, Receiving, every
 from cigri.settings.sections import Settings
-from modules.portal import cigri3, health, metrics, openapi, pages, problems, routes, strangers
-from modules.portal.errands import Errands
-from modules.portal.guard import Guard
-from modules.portal.identity import Identities
+from modules.portal import cigri3, health, metrics, openapi, pages, problem_details, routes, unauthenticated_endpoints
+from modules.portal.authentication import Identities
+from modules.portal.deferred_responses import Errands
 from modules.portal.listening import Listener
 from modules.portal.receiving import Receiver
-from modules.portal.strangers import PortalDoor
+from modules.portal.request_guard import Guard
+from modules.portal.unauthenticated_endpoints import PortalDoor
 from modules.portal.uploads import Uploads
 
 
@@ -34,7 +34,7 @@ def make_app(database: Database, settings: Settings, errands: Errands) -> FastAP
         openapi_url="/openapi.json",
         redirect_slashes=False,
     )
-    problems.add_to(app)
+    problem_details.add_to(app)
     openapi.describe(app)
     app.add_middleware(Guard, names=settings.portal.names)
     identities, registry = Identities(settings.portal, database), CollectorRegistry()
@@ -48,7 +48,7 @@ def make_app(database: Database, settings: Settings, errands: Errands) -> FastAP
         if isinstance(endpoint, Receiving):
             receiver.add(app, endpoint)
         elif isinstance(endpoint, Admitting):
-            strangers.add(app, endpoint, database, door)
+            unauthenticated_endpoints.add(app, endpoint, database, door)
         else:
             routes.add(app, endpoint, database, identities, errands)
     pages.add_to(app, database, identities, errands, uploads)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from cigri.endpoints.peers import peer_of
+from cigri.identity.unix_sockets import peer_of
 
 CHANGES = "/changes"
 """Where browsers are told, without an end, what changes."""

@@ -7,7 +7,7 @@ from starlette.responses import PlainTextResponse
 
 from cigri.database import Database, schema
 from cigri.errors import CigriError
-from cigri.flow.views.pulse import find_pulse
+from cigri.flow.views.heartbeats import find_pulse
 
 LATE = 60.0  # seconds without a pass of any module
 

@@ -11,7 +11,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from cigri.errors import CigriError, ConfigError
-from cigri.settings.addresses import read_address
+from cigri.settings.listen_address import read_address
 from modules.portal.connections import MOST_AT_ONCE, PeerProtocol
 
 LAST_PATIENCE = 10  # seconds that requests under way get at the end

@@ -17,12 +17,12 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cigri.answers.figures import ClusterFigures, CommandFigure, EndFigure, GridFigures, ModuleFigures
+from cigri.api_models.metrics import ClusterFigures, CommandFigure, EndFigure, GridFigures, ModuleFigures
 from cigri.database import Database
-from cigri.endpoints.figures import figures
-from cigri.flow.views.figures import find_figures
+from cigri.endpoints.metrics import figures
+from cigri.flow.views.metrics import find_figures
+from modules.portal.authentication import Identities
 from modules.portal.connections import CHANGES
-from modules.portal.identity import Identities
 
 METRICS = "/metrics"
 FRESH = 1.0  # seconds for which one answer serves all who scrape

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
-from modules.portal.problems import MEDIA_TYPE
+from modules.portal.problem_details import MEDIA_TYPE
 
 DESCRIPTION = """\
 Who you are, the kernel says on the unix socket; elsewhere a token does, as `gridtoken create` or the signature of a

@@ -14,14 +14,14 @@ from starlette.responses import Response
 
 from cigri.database import Database
 from cigri.endpoints import Receiving
-from cigri.endpoints.bodies import Body
-from cigri.endpoints.calling import receive
-from cigri.endpoints.remote import STREAM
-from cigri.rules.callers import Caller
-from cigri.text.units import MEGABYTE
+from cigri.endpoints.dispatch import receive
+from cigri.endpoints.portal_client import STREAM
+from cigri.endpoints.request_bodies import Body
+from cigri.formats.units import MEGABYTE
+from cigri.identity.callers import Caller
 from modules.portal import routes
-from modules.portal.errands import Errands, NotYet
-from modules.portal.identity import Identities
+from modules.portal.authentication import Identities
+from modules.portal.deferred_responses import Errands, NotYet
 from modules.portal.uploads import Uploads, arriving
 
 REQUEST_BODY = {"required": True, "content": {STREAM: {"schema": {"type": "string"}}}}

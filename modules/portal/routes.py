@@ -13,14 +13,14 @@ from starlette.responses import JSONResponse, Response
 
 from cigri.database import Database
 from cigri.endpoints import API, HEADERS, Endpoint, Receiving
-from cigri.endpoints.calling import call
+from cigri.endpoints.dispatch import call
 from cigri.endpoints.parameters import MEANINGS
-from cigri.text.harmless import safe_json
-from cigri.text.plain import plain
-from modules.portal.bounds import bounded
-from modules.portal.errands import Errands, NotYet
-from modules.portal.identity import Identities
+from cigri.formats.json_values import plain
+from cigri.formats.untrusted_text import safe_json
+from modules.portal.authentication import Identities
+from modules.portal.deferred_responses import Errands, NotYet
 from modules.portal.openapi import REFUSED_ANSWERS
+from modules.portal.parameter_limits import bounded
 from modules.portal.schemas import schema_of
 
 

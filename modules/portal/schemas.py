@@ -10,7 +10,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import Field, create_model
 
-from cigri.text.plain import inlined
+from cigri.formats.json_values import inlined
 
 
 def schema_of(kind: Any) -> Any:

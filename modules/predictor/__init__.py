@@ -1,8 +1,9 @@
 """Forecasts each open campaign on each of its clusters: what to send and keep there, throughput, durations, end.
 
-docs/explanation/prediction.md says how; each formula stands in the file that reckons it. How much is sent: flows.py,
-algorithms. How long tasks take: estimates.py, lifetimes.py. When a campaign ends: campaign_pace.py (its pace),
-sharing.py (its rivals), local_load.py (other people), eta/last_task.py, eta/campaign_end.py.
+docs/explanation/prediction.md says how; each formula stands in the file that reckons it. How much is sent:
+algorithm_inputs.py, algorithms. How long tasks take: campaign_estimates.py, lifetimes.py. When a campaign ends:
+campaign_work.py (its pace), sharing.py (its rivals), local_load.py (other people), eta/last_task.py,
+eta/campaign_end.py.
 """
 
 from collections import Counter, defaultdict
@@ -15,28 +16,28 @@ from cigri.database import server_time
 from cigri.estimates.durations import quantile
 from cigri.estimates.speeds import WorkDone, known_speeds
 from cigri.flow.accounting import add_up_accounting
-from cigri.flow.end_counts import add_up_ends
-from cigri.flow.expectations import match_tasks
+from cigri.flow.campaign_totals import add_up_counts
+from cigri.flow.expected_durations import match_tasks
 from cigri.flow.forecasts import NewForecast, list_in_all, put_cluster_forecasts, put_forecasts
-from cigri.flow.totals import add_up_counts
-from cigri.flow.views.alike_campaigns import list_alike
-from cigri.flow.views.paths import Edge, list_edges
-from cigri.flow.views.progress import Progress, is_any_open, list_progress
-from cigri.flow.views.service import list_ages, list_cluster_services, list_under_way
-from cigri.program.isolation import FAULTS, Isolation
-from cigri.program.time_limit import PURE_LIMIT, Stopped, refuse_stopped, time_limit
-from cigri.program.tools import Report, Tools
+from cigri.flow.outcome_counts import add_up_ends
+from cigri.flow.views.campaign_progress import Progress, is_any_open, list_progress
+from cigri.flow.views.cluster_service import list_ages, list_cluster_services, list_under_way
+from cigri.flow.views.dependency_graph import Edge, list_edges
+from cigri.flow.views.forecast_groups import list_alike
+from cigri.runtime.failure_isolation import FAULTS, Isolation
+from cigri.runtime.pass_context import Report, Tools
+from cigri.runtime.time_limit import PURE_LIMIT, Stopped, refuse_stopped, time_limit
+from modules.predictor.algorithm_inputs import MeasuredService, flow, measure
 from modules.predictor.algorithms import MOST_JOBS, Flow, PredictFlow, Prediction, load
-from modules.predictor.campaign_pace import standing
-from modules.predictor.endings import Ending, endings
-from modules.predictor.estimates import deviation, estimate, mean, throughput, together
+from modules.predictor.campaign_estimates import deviation, estimate, mean, throughput, together
+from modules.predictor.campaign_work import standing
+from modules.predictor.clamped_inputs import plausible_progress
 from modules.predictor.eta import path
 from modules.predictor.eta.campaign_end import Interval, interval
-from modules.predictor.eta.dates import pressure, told
 from modules.predictor.eta.own_time import own_times
-from modules.predictor.flows import MeasuredService, flow, measure
+from modules.predictor.eta.published_dates import pressure, told
+from modules.predictor.freed_cores import Ending, endings
 from modules.predictor.local_load import LocalLoadOutlook, SharedCluster, outlook
-from modules.predictor.plausible import plausible_progress
 from modules.predictor.sharing import spare, starts
 
 FARTHEST_END = timedelta(days=36_500)  # an end beyond is no forecast, and soon no date either

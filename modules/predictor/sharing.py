@@ -10,8 +10,8 @@ from heapq import heapify, heappop, heappush
 from math import inf
 from typing import NamedTuple
 
-from cigri.flow.views.progress import Progress
-from modules.predictor.campaign_pace import CampaignPace
+from cigri.flow.views.campaign_progress import Progress
+from modules.predictor.campaign_work import CampaignPace
 
 POLICIES_IN_LINE = ("fifo", "affinity")  # policies under which who is first has all that it can use
 

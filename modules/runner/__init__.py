@@ -16,24 +16,24 @@ from cigri.errors import (
     Unreachable,
 )
 from cigri.flow.batches import PreparedBatch, put_batch, put_submitted
+from cigri.flow.cluster_visits import list_refused, put_account_failure, put_array_limit, put_failure
 from cigri.flow.clusters import ClusterRow, list_clusters
+from cigri.flow.error_budgets import put_refusal
 from cigri.flow.excluded_nodes import list_all_excluded, list_excluded_nodes
-from cigri.flow.home import grid_key
+from cigri.flow.front_end_stress import list_front_end_paces
+from cigri.flow.grid_identity import grid_key
 from cigri.flow.launches import Launch, list_busy, list_launches
-from cigri.flow.stress import list_front_end_paces
-from cigri.flow.trials import put_refusal
-from cigri.flow.views.holdings import count_waiting
-from cigri.flow.views.out_of_hours import list_shut
-from cigri.flow.visits import list_refused, put_account_failure, put_array_limit, put_failure
+from cigri.flow.views.occupancy import count_waiting
+from cigri.flow.views.operating_hours import list_shut
 from cigri.flow.withdrawals import LaunchingBatch, list_launching, put_back, put_back_unlaunched
-from cigri.orders import Answers, ListJobs, Order, Probe, ReadHistory, Submit, VoidBatch
-from cigri.program.isolation import described, isolated_visit
-from cigri.program.tools import Report, Tools, summed
-from cigri.rules.jobtypes import hours_of
+from cigri.gateway.requests import Answers, ListJobs, Order, Probe, ReadHistory, Submit, VoidBatch
+from cigri.runtime.failure_isolation import described, isolated_visit
+from cigri.runtime.pass_context import Report, Tools, summed
+from cigri.settings.job_types import hours_of
 from cigri.states import Outcome
-from modules.runner.plan import plan_batch
-from modules.runner.rhythms import with_rhythms
-from modules.runner.stand_in import mapped
+from modules.runner.batch_spec import plan_batch
+from modules.runner.checkpoint_intervals import with_rhythms
+from modules.runner.fallback_mapping import mapped
 
 logger = logging.getLogger(__name__)
 

@@ -11,13 +11,13 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from cigri.flow.clusters import ClusterRow, list_clusters
-from cigri.flow.home import grid_key
-from cigri.flow.inputs import LackedInput, list_lacked, put_complete
+from cigri.flow.grid_identity import grid_key
+from cigri.flow.input_transfers import LackedInput, list_lacked, put_complete
 from cigri.flow.parcels import CollectingShare, list_collecting, list_removable, put_outputs_wait
 from cigri.flow.task_places import list_lacked_by_tasks, put_furnished
-from cigri.program.isolation import isolated_visit
-from cigri.program.tools import Report, Tools, summed
-from cigri.text.units import MEGABYTE
+from cigri.formats.units import MEGABYTE
+from cigri.runtime.failure_isolation import isolated_visit
+from cigri.runtime.pass_context import Report, Tools, summed
 from modules.stager.collecting import collect_outputs
 from modules.stager.placing import place_tasks
 from modules.stager.removing import remove_collected

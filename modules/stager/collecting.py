@@ -17,15 +17,15 @@ from cigri.flow.parcels import (
     put_lost,
     put_tried,
 )
-from cigri.outputs.bringing import Awaited, Bringer, CountedTask
-from cigri.outputs.landing import Landing
+from cigri.formats.units import MEGABYTE
+from cigri.outputs.assembling import Landing
+from cigri.outputs.downloading import Awaited, Bringer, CountedTask
 from cigri.outputs.store import destination_of
-from cigri.program.tools import Report, Tools
+from cigri.presentation.failure_groups import as_ranges
+from cigri.runtime.pass_context import Report, Tools
 from cigri.states import EventLevel
-from cigri.text.alike_failures import as_ranges
-from cigri.text.units import MEGABYTE
-from modules.stager.giving_up import is_larger, tell_lost
-from modules.stager.parcel_source import ClusterFiles, TransferTurn, TurnOver
+from modules.stager.abandoned_outputs import is_larger, tell_lost
+from modules.stager.cluster_files import ClusterFiles, TransferTurn, TurnOver
 
 logger = logging.getLogger(__name__)
 

@@ -6,9 +6,9 @@ from itertools import groupby
 from sqlalchemy import Connection
 
 from cigri.flow.task_places import forget_places, has_tasks_with_inputs, list_windows, move_places, put_places
-from cigri.program.tools import Report
+from cigri.runtime.pass_context import Report
 from cigri.settings.sections import Settings
-from modules.stager.ahead import shares_of, size_of
+from modules.stager.prefetching import shares_of, size_of
 
 STANDSTILL = 60.0  # seconds that a task waits where its files are, before an idle cluster gets it
 

@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.parcels import KeptParcel, list_kept, put_removed
-from cigri.orders import DropParcels
-from cigri.program.tools import Report, Tools
+from cigri.gateway.requests import DropParcels
+from cigri.runtime.pass_context import Report, Tools
 from cigri.wrapper import JobKey
-from cigri.wrapper.parcels import Parcel
+from cigri.wrapper.output_fetching import Parcel
 
 logger = logging.getLogger(__name__)
 

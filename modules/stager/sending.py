@@ -9,16 +9,16 @@ from typing import NamedTuple
 from cigri.errors import AnswerUnreadable, CigriError, TransportError
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.flow.inputs import CachedPlace, LackedInput, put_cached, put_many_cached
+from cigri.flow.input_transfers import CachedPlace, LackedInput, put_cached, put_many_cached
+from cigri.formats.units import MEGABYTE, as_size
+from cigri.gateway.bandwidth_limits import PacedLine, piece_of, wait_turn
+from cigri.gateway.requests import AskCache, FinishFile, SendFiles, SendPiece
 from cigri.inputs.store import InputLost, InputStore, store_of
-from cigri.orders import AskCache, FinishFile, SendFiles, SendPiece
-from cigri.orders.pace import PacedLine, piece_of, wait_turn
-from cigri.program.tools import Report, Tools
+from cigri.runtime.pass_context import Report, Tools
 from cigri.states import EventLevel
-from cigri.text.units import MEGABYTE, as_size
-from cigri.wrapper.cache import CachedFile
 from cigri.wrapper.cached_bundles import MOST_FILES, bundle
-from cigri.wrapper.fetching import TAR_BLOCK
+from cigri.wrapper.input_cache import CachedFile
+from cigri.wrapper.stream_fetching import TAR_BLOCK
 
 logger = logging.getLogger(__name__)
 

@@ -9,32 +9,32 @@ from sqlalchemy import Connection
 from cigri.database import server_time
 from cigri.errors import AnswerUnreadable, DatabaseUnavailable, TransportError
 from cigri.flow.cluster_states import count_ours
+from cigri.flow.cluster_visits import list_refused, put_account_failure, put_account_success, put_failure, put_success
 from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.discovered_nodes import list_undiscovered
 from cigri.flow.ends import EndedAttempt, put_ended
+from cigri.flow.error_budgets import put_trials
 from cigri.flow.events import put_events
-from cigri.flow.home import grid_key
-from cigri.flow.inputs import put_doubts
-from cigri.flow.listed_again import list_accounts_with_listed_again
+from cigri.flow.grid_identity import grid_key
+from cigri.flow.input_transfers import put_doubts
 from cigri.flow.live_jobs import WatchedJob, list_watched, mark_missing, move_seen
-from cigri.flow.trials import put_trials
+from cigri.flow.relisted_jobs import list_accounts_with_listed_again
 from cigri.flow.views.live_attempts import LiveAttempt, list_attempts, list_attempts_at
-from cigri.flow.visits import list_refused, put_account_failure, put_account_success, put_failure, put_success
-from cigri.orders import Answers, ReadTail
-from cigri.program.isolation import described, isolated_visit
-from cigri.program.tools import Report, Tools, summed
-from cigri.rules.verdicts import FAULT_OF_TASK
+from cigri.gateway.requests import Answers, ReadTail
+from cigri.lifecycle.verdicts import FAULT_OF_TASK
+from cigri.runtime.failure_isolation import described, isolated_visit
+from cigri.runtime.pass_context import Report, Tools, summed
 from cigri.states import JobKind
 from cigri.wrapper import Receipt
-from modules.updator.answers import Glimpse, JobQuestions, journal_key, questions, read
-from modules.updator.condition import note, questions_about
+from modules.updator.account_observation import Glimpse, JobQuestions, journal_key, questions, read
+from modules.updator.cluster_condition import note, questions_about
 from modules.updator.discovery import discover
-from modules.updator.doubts import examine
-from modules.updator.notices import events, trials
-from modules.updator.observation import Element, Ends, Findings, Sight, conclude, find
-from modules.updator.receipts import next_receipt
-from modules.updator.relisted import Account, find_relisted
-from modules.updator.unaccounted import revoked, tell
+from modules.updator.doubtful_results import examine
+from modules.updator.end_events import events, trials
+from modules.updator.job_conclusions import Element, Ends, Findings, Sight, conclude, find
+from modules.updator.outbox_receipts import next_receipt
+from modules.updator.relisted_jobs import Account, find_relisted
+from modules.updator.unaccounted_jobs import revoked, tell
 
 logger = logging.getLogger(__name__)
 

@@ -6,8 +6,8 @@ from collections import Counter
 from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.discovered_nodes import put_no_nodes, put_nodes
-from cigri.orders import ListNodes
-from cigri.program.tools import Report, Tools
+from cigri.gateway.requests import ListNodes
+from cigri.runtime.pass_context import Report, Tools
 
 logger = logging.getLogger(__name__)
 

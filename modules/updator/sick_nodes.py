@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cigri.estimates.durations import added, bin_of
-from modules.updator.swallowing_clusters import LONGEST_SWALLOWED, PART_HERE, TOO_RARE, compare, tail
+from modules.updator.sink_clusters import LONGEST_SWALLOWED, PART_HERE, TOO_RARE, compare, tail
 
 LEAST_ON_OTHER_NODES = 10  # ended tasks of the campaign on other nodes
 MOST_SUSPECTS = 20

@@ -5,7 +5,7 @@ refused. Under stress the pace is halved in REACTION seconds, down to LOWEST; el
 What is usual follows slower answers only in the course of hours, so that a lasting stress is not soon taken for it.
 """
 
-from cigri.flow.stress import FrontEndPace, Strain
+from cigri.flow.front_end_stress import FrontEndPace, Strain
 
 SLOW = 4.0  # times the usual answer
 SHORTEST_SLOW = 5.0  # seconds; what answers sooner is not slow

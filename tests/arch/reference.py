@@ -14,12 +14,12 @@ from sqlalchemy.dialects import postgresql
 
 from cigri.endpoints import Endpoint, every
 from cigri.endpoints.parameters import MEANINGS
-from cigri.settings.cluster import ClusterConfig
+from cigri.formats.json_values import inlined
+from cigri.presentation.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
+from cigri.presentation.exit_codes import EXPLAINED, OF_COMMANDS, OF_TASKS
+from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import Settings
 from cigri.tables import everything
-from cigri.text.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
-from cigri.text.exit_codes import EXPLAINED, OF_COMMANDS, OF_TASKS
-from cigri.text.plain import inlined
 from modules.operator import HERE_ONLY
 from modules.portal.schemas import meanings_of
 from tests.arch.commands import ROOT, commands_asking, operator_commands, parser_of

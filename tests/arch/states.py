@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cigri.states import Life
-from cigri.tables.moves import LIVES
+from cigri.tables.transitions import LIVES
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "states.md"
@@ -46,7 +46,7 @@ class Statement(NamedTuple):
 
 
 class Source:
-    """One file; `written` are its statements that write a state otherwise than by cigri/tables/moves.py."""
+    """One file; `written` are its statements that write a state otherwise than by cigri/tables/transitions.py."""
 
     def __init__(self, text: str) -> None:
         self.tree = ast.parse(text)

@@ -51,7 +51,7 @@ def test_modules_meet_only_in_the_database(path: Path) -> None:
 def test_a_foreign_module_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bad = tmp_path / "modules" / "runner.py"
     bad.parent.mkdir()
-    bad.write_text("from modules.runner.plan import plan_batch\nfrom modules.killer import run_once\n")
+    bad.write_text("from modules.runner.batch_spec import plan_batch\nfrom modules.killer import run_once\n")
     monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
     assert len(forbidden(bad)) == 1
 
@@ -104,4 +104,4 @@ def test_no_file_is_a_maze() -> None:
 
 def test_the_root_of_the_library_holds_what_belongs_in_no_room() -> None:
     loose = {path.stem for path in (ROOT / "cigri").glob("*.py")} - {"__init__"}
-    assert loose == {"admission", "errors", "gateway", "installation", "shipped", "states"}
+    assert loose == {"admission", "backend_options", "errors", "installation", "package_files", "states"}

@@ -40,7 +40,7 @@ DRAWN = {
     "jobs to launch": ("launches", "campaign schedulers", "runner"),
     "offers": ("offers", "metascheduler", "campaign schedulers"),
     "forecasts": ("forecasts", "predictor", "users"),
-    "kills": ("kills", "users", "killer"),
+    "kills": ("kill_requests", "users", "killer"),
     "holds": ("holds", "users", "killer"),
     "cluster and job states": ("cluster_states", "updator", "metascheduler"),
     "nodes": ("discovered_nodes", "updator", None),

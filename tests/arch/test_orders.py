@@ -11,7 +11,7 @@ import pytest
 from tests.arch.test_borders import MODULES, ROOT, imports, module_of
 
 SPEAKS = "operator"  # it also tries the shell of a cluster itself
-SHELL = ("cigri.script.answers", "cigri.orders.shell", "cigri.orders.load", "cigri.transports")
+SHELL = ("cigri.shell.results", "cigri.gateway.shell_rendering", "cigri.orders.load", "cigri.transports")
 RAW = {"run", "driver"}  # of a gateway: what is under the orders
 SIMULATED = ROOT / "modules" / "laboratory" / "cluster"
 SILENT = [path for path in MODULES if module_of(path) != SPEAKS]
@@ -49,7 +49,7 @@ def test_a_simulated_cluster_reads_no_text(path: Path) -> None:
 def test_shell_in_a_module_is_noticed(tmp_path: Path) -> None:
     bad = tmp_path / "bad.py"
     bad.write_text(
-        "from cigri.script.answers import Bundle\n"
+        "from cigri.shell.results import Bundle\n"
         "from cigri.wrapper import JobKey, Receipt, collect, parse_collect, place_of\n"
         "def look(tools):\n"
         "    driver = tools.gateway.driver(1)\n"
@@ -57,7 +57,7 @@ def test_shell_in_a_module_is_noticed(tmp_path: Path) -> None:
         "    tools.gateway.commands.total()\n"
     )
     assert shell_in(bad) == [
-        "imports cigri.script.answers",
+        "imports cigri.shell.results",
         "imports cigri.wrapper.collect",
         "imports cigri.wrapper.parse_collect",
         "uses tools.gateway.driver",

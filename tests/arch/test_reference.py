@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.text.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
+from cigri.presentation.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
 from tests.arch.commands import ROOT
 from tests.arch.reference import PAGES, PLACE, is_number, model_of, sections, table_meanings, unit_of
 

@@ -12,11 +12,11 @@ from cigri.states import ATTEMPT_LIFE, CampaignState, JobState, Outcome, StepSta
 from cigri.tables import everything
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.jobs import Attempt, Job
-from cigri.tables.moves import LIVES, begun, moved, moving, moving_as_told
 from cigri.tables.tasks import Task
+from cigri.tables.transitions import LIVES, begun, moved, moving, moving_as_told
 from tests.arch.states import PAGE, ROOT, Source, page
 
-HOME = ROOT / "cigri" / "tables" / "moves.py"
+HOME = ROOT / "cigri" / "tables" / "transitions.py"
 SOURCES = sorted(path for room in ("cigri", "modules") for path in (ROOT / room).rglob("*.py") if path != HOME)
 COPIES = {
     "task_counts.state",

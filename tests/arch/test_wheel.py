@@ -48,7 +48,7 @@ def test_the_wheel_carries_all_that_the_programs_read(wheel: Path) -> None:
         "modules/portal/templates/base.html",
         "modules/portal/static/style.css",
         "modules/portal/static/vendored/htmx.min.js",
-        "modules/runner/plan.py",
+        "modules/runner/batch_spec.py",
         "modules/campaign_schedulers/workqueue.py",
     ):
         assert needed in names
@@ -61,7 +61,8 @@ def test_an_installed_wheel_owns_the_name_modules(wheel: Path, tmp_path: Path) -
     subprocess.run(command, check=True, timeout=110)
     said = (
         "import sys; sys.path.insert(0, sys.argv[1]); from importlib.metadata import packages_distributions as owners; "
-        "print(sorted(set(owners()['modules'])), __import__('cigri.shipped').shipped.directory('migrations'))"
+        "from cigri.package_files import directory\n"
+        "print(sorted(set(owners()['modules'])), directory('migrations'))"
     )
     done = subprocess.run(
         [sys.executable, "-P", "-c", said, str(target)], check=True, capture_output=True, text=True, cwd=tmp_path

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.backend.selecting import NotSelectable, undecided
 from cigri.drivers import BatchRequest, ResourceRequest, load
 from cigri.errors import ConfigError
 from cigri.requirements import BUILT_IN, Compare, Condition, Kind, Not, Operator, conditions, parse_requirement
 from cigri.requirements.conditions import all_of, any_of
-from cigri.requirements.truth import holds
+from cigri.requirements.node_selection import NotSelectable, undecided
+from cigri.requirements.three_valued_logic import holds
 from tests.backend.drivers import DRIVERS
 
 GB = 1024**3

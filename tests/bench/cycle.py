@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from cigri.flow.clusters import put_cluster
 from cigri.flow.dependencies import NewDependency
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
-from cigri.gateway import Gateway
+from cigri.gateway.transport_gateway import Gateway
 from cigri.jdl import ClusterSettings
-from cigri.program.tools import Tools, collect_seldom
+from cigri.runtime.pass_context import Tools, collect_seldom
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from modules import campaign_schedulers, killer, matcher, metascheduler, notifier, predictor, runner, stager, updator

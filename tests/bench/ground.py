@@ -15,8 +15,8 @@ from typing import Any
 from sqlalchemy import text
 
 from cigri.database import Database, embedded
-from cigri.flow.home import grid_key
-from cigri.settings.cluster import ClusterConfig
+from cigri.flow.grid_identity import grid_key
+from cigri.settings.cluster_config import ClusterConfig
 
 PROGRAMS = Path(sys.executable).parent
 BUSY = {"poll_interval": 0.5, "keep_waiting": 1000, "n_max_queued_jobs": 1000, "max_waiting": 1000}

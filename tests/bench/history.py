@@ -10,7 +10,7 @@ MEASURED: Mapping[str, tuple[str, ...]] = {
     "submission": (
         "cigri/cli/gridsub.py",
         "cigri/cli/submitting.py",
-        "cigri/endpoints/bodies.py",
+        "cigri/endpoints/request_bodies.py",
         "cigri/jdl",
         "cigri/submission",
         "modules/portal/receiving.py",
@@ -25,7 +25,13 @@ MEASURED: Mapping[str, tuple[str, ...]] = {
     "idle": ALL,
     "service": ALL,
     "staging": ALL,
-    "commands": ("cigri/drivers", "cigri/gateway.py", "modules/killer", "modules/runner", "modules/updator"),
+    "commands": (
+        "cigri/drivers",
+        "cigri/gateway/transport_gateway.py",
+        "modules/killer",
+        "modules/runner",
+        "modules/updator",
+    ),
     "simulate": ("cigri/cli", "cigri/flow", "modules"),
     "local": ALL,
     "waves": ALL,

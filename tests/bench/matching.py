@@ -11,10 +11,10 @@ from sqlalchemy import Connection, insert, select, text
 
 from cigri.database import Database
 from cigri.flow.clusters import put_cluster
-from cigri.flow.pools import take_stale
-from cigri.flow.resources import mark_changed
+from cigri.flow.resource_documents import mark_changed
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
-from cigri.flow.views.destinations import list_barred, list_closed
+from cigri.flow.submit_pools import take_stale
+from cigri.flow.views.job_destinations import list_barred, list_closed
 from cigri.jdl import ClusterSettings
 from cigri.states import CampaignType
 from cigri.tables.clusters import Cluster

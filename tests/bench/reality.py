@@ -16,11 +16,11 @@ from sqlalchemy import text
 
 from cigri.database import Database, embedded, schema
 from cigri.database.virtual import VirtualDatabase
-from modules.laboratory.evaluation.notebook import Notebook
 from modules.laboratory.evaluation.results import Results
+from modules.laboratory.evaluation.run_recorder import Notebook
 from modules.laboratory.load import LocalJob
 from modules.laboratory.scenario import Scenario, read
-from modules.laboratory.world import World
+from modules.laboratory.simulated_grid import World
 from tests.bench.ground import Ground, ground
 from tests.bench.grouping import CORES, cluster, declare
 from tests.bench.local_users import LocalUsers

@@ -16,10 +16,10 @@ from operator import itemgetter
 from statistics import fmean, stdev
 from typing import NamedTuple
 
-from cigri import shipped
+from cigri import package_files
 from cigri.settings.algorithms import names
 from modules.laboratory.evaluation.results import Results
-from modules.laboratory.report.figures_as_text import percent, times
+from modules.laboratory.report.formatting import percent, times
 from modules.operator.simulate import simulate
 from tests.bench.table import Row, row
 
@@ -121,7 +121,7 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 def _simulated(scenario: str, variant: Variant, seed: int) -> Results:
     settings = [(("forecast", "algorithm"), variant.algorithm), (("policy", "order"), variant.policy)]
-    return simulate(shipped.directory("etc") / "scenarios" / f"{scenario}.toml", settings, seed)
+    return simulate(package_files.directory("etc") / "scenarios" / f"{scenario}.toml", settings, seed)
 
 
 def _behind(played: Mapping[Variant, Sequence[Results]]) -> list[str]:

@@ -12,7 +12,7 @@ from itertools import cycle as round_and_round
 from itertools import islice
 from pathlib import Path
 
-from cigri.program.tools import Tools, collect_seldom
+from cigri.runtime.pass_context import Tools, collect_seldom
 from tests.bench.cycle import CLUSTERS, cycle, declare_clusters, put, tools
 from tests.bench.ground import PROGRAMS, Ground, ground
 from tests.bench.readers import HOST, Reading, Seen, reading

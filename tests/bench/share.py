@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from random import Random
 from time import process_time
 
-from cigri.flow.views.rooms import Room
-from cigri.flow.views.wants import Claim, Want
-from cigri.settings.cluster import ClusterConfig
+from cigri.flow.views.cluster_demands import Claim, Want
+from cigri.flow.views.schedulable_clusters import Room
+from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType
 from modules.metascheduler.policies import load, names
-from modules.metascheduler.share import share
+from modules.metascheduler.progressive_filling import share
 from tests.bench.table import Row, row
 
 SIZE = 1000  # campaigns

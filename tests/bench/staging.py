@@ -15,8 +15,8 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from cigri.gateway import Gateway
-from cigri.program.tools import Tools
+from cigri.gateway.transport_gateway import Gateway
+from cigri.runtime.pass_context import Tools
 from cigri.settings.sections import InputSettings, Settings
 from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, stager, updator
 from tests.bench.ground import BUSY, PROGRAMS, Ground, ground

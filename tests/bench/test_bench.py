@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cigri.flow.home import grid_key
-from modules.laboratory.report.figures_as_text import percent, times
+from cigri.flow.grid_identity import grid_key
+from modules.laboratory.report.formatting import percent, times
 from modules.metascheduler.policies import names
 from tests.bench import history
 from tests.bench.__main__ import LONG, NAMES, SMOKE, main

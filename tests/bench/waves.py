@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from modules.operator import service
+from modules.operator import detached_process
 from modules.operator.down import ask
 from tests.bench.ground import Ground, ground
 from tests.bench.table import Row, row
@@ -45,7 +45,7 @@ def _end_daemon(spool: Path) -> None:
     """`cigri down` ends that of localhost only."""
     for line in ask(spool, "probe") or []:
         pid = int(line["pid"])
-        service.stop(service.Mark(pid, service.start_of(pid)), 10.0)
+        detached_process.stop(detached_process.Mark(pid, detached_process.start_of(pid)), 10.0)
 
 
 def _last_end(grid: Ground, cluster: str, tasks: list[int], seconds: int) -> float:

@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 from cigri.database import Database, embedded, schema
 from cigri.errors import DatabaseUnavailable
 from cigri.flow.tasks import redo_tasks
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 from cigri.states import TaskState
 from tests.faults.memories import forget_copy, repair
 from tests.faults.test_kill import kill_group, start_almighty

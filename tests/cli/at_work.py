@@ -9,8 +9,8 @@ from cigri import jdl
 from cigri.database import Database
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.flow.views.campaigns import list_campaigns
-from cigri.gateway import Gateway
-from cigri.program.tools import Tools
+from cigri.gateway.transport_gateway import Gateway
+from cigri.runtime.pass_context import Tools
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from modules import campaign_schedulers, metascheduler, predictor, runner, updator

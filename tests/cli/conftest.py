@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cigri.cli import grid as grid_way
+from cigri.cli import grid_client as grid_way
 from cigri.cli import submitting
 from cigri.database import Database
 from cigri.flow.clusters import put_cluster
-from cigri.rules.callers import SUPERUSER, Caller
+from cigri.identity.callers import SUPERUSER, Caller
 from cigri.settings.sections import Settings
 from tests.cli.running import Run, running
 from tests.factories import note_passes
@@ -81,7 +81,7 @@ def both_ways(
     if request.param == "here":
         yield
         return
-    from modules.portal.identity import Identities
+    from modules.portal.authentication import Identities
 
     monkeypatch.setattr(Identities, "caller", lambda *_: _known(vars(grid_way)["grid_user"]()))
     with serving(grid, Settings(), tmp_path / "portal.sock") as served:

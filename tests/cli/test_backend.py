@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from cigri.cli.backend import joined
+from cigri.cli.backend_options import joined
 from cigri.cli.gridsub import main
 from cigri.database import Database
 from cigri.tables.campaigns import CampaignCluster

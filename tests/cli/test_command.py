@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import pytest
 
 from cigri.cli.command import Parser, command, grid_user, ids, print_json, safe
-from cigri.cli.tables import print_table
+from cigri.cli.table_printing import print_table
 from cigri.errors import CigriError, ConfigError, DatabaseUnavailable, NotFound, UsageError
 from tests.cli.running import Terminal
 

@@ -10,17 +10,17 @@ from cigri.cli import gridevents, gridstat, gridsub
 from cigri.database import Database
 from cigri.flow.archive import archive_campaign, put_purged
 from cigri.flow.campaigns import close_campaigns, move_campaign
-from cigri.flow.fixes import fix_events
-from cigri.flow.stops import count_left, kill_job
+from cigri.flow.cancellations import count_left, kill_job
+from cigri.flow.event_fixes import fix_events
 from cigri.flow.views.events import EventChoice, list_fixable
 from cigri.flow.views.invariants import examine
+from cigri.presentation.exit_codes import EXPLAINED, explain
+from cigri.presentation.failure_groups import STDERR, TaskFailure, alike, as_ranges, headline, kind_of, last_said
 from cigri.states import CampaignState, Outcome, TaskState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Attempt
 from cigri.tables.tasks import Task
-from cigri.text.alike_failures import STDERR, TaskFailure, alike, as_ranges, headline, kind_of, last_said
-from cigri.text.exit_codes import EXPLAINED, explain
 from tests.callers import ALICE
 from tests.cli.conftest import AsUser
 from tests.cli.running import Printed

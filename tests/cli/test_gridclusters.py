@@ -11,11 +11,11 @@ from cigri.cli.clusters import widths
 from cigri.database import Database, server_time
 from cigri.drivers import Capacity
 from cigri.flow.cluster_states import put_cluster_state
+from cigri.flow.cluster_visits import put_failure
 from cigri.flow.clusters import enable_cluster, find_cluster, put_cluster
 from cigri.flow.drains import NodeDrain, put_node_drain
 from cigri.flow.excluded_nodes import put_exclusion
-from cigri.flow.stress import FrontEndPace, put_front_end_pace
-from cigri.flow.visits import put_failure
+from cigri.flow.front_end_stress import FrontEndPace, put_front_end_pace
 from cigri.settings.sections import NodeSettings
 from tests.cli.running import Run
 from tests.factories import NOON, a_campaign, a_cluster, run_jobs, set_time, submitted_jobs

@@ -9,13 +9,13 @@ from cigri.cli.griddel import main
 from cigri.cli.gridstat import main as gridstat
 from cigri.database import Database
 from cigri.flow.campaigns import close_campaigns, move_campaign
+from cigri.flow.cancellations import count_left
 from cigri.flow.checkpoint_requests import put_heard
-from cigri.flow.stops import count_left
 from cigri.flow.views.invariants import examine
 from cigri.states import CampaignState, KillReason, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.grid import Event
-from cigri.tables.wishes import Kill
+from cigri.tables.job_requests import Kill
 from tests.callers import ALICE
 from tests.cli.conftest import AsUser, Program
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs

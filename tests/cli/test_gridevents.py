@@ -9,11 +9,11 @@ from sqlalchemy import Connection, select
 
 from cigri.cli.gridevents import main
 from cigri.database import Database
+from cigri.flow.cancellations import count_left
+from cigri.flow.cluster_visits import put_failure
 from cigri.flow.clusters import find_cluster
 from cigri.flow.events import NewEvent, put_events
-from cigri.flow.stops import count_left
 from cigri.flow.views.invariants import examine
-from cigri.flow.visits import put_failure
 from cigri.states import EventLevel, Outcome, TaskState
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Event

@@ -8,11 +8,11 @@ from sqlalchemy import text
 
 from cigri.cli import gridget
 from cigri.cli.command import grid_user
-from cigri.cli.wording import size
 from cigri.database import Database
 from cigri.errors import UsageError
 from cigri.flow.archive import put_purged
 from cigri.outputs.brought import LIST, Brought, Output
+from cigri.presentation.formatting import size
 from tests.cli.at_work import run_campaign
 from tests.cli.conftest import AsUser
 from tests.cli.running import Run

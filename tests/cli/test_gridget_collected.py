@@ -8,8 +8,8 @@ from sqlalchemy import text
 
 from cigri.cli import gridget
 from cigri.database import Database
-from cigri.gateway import Gateway
-from cigri.program.tools import Tools
+from cigri.gateway.transport_gateway import Gateway
+from cigri.runtime.pass_context import Tools
 from cigri.settings.sections import OutputSettings, Settings
 from modules import stager
 from tests.cli.at_work import run_campaign

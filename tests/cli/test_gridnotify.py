@@ -7,7 +7,7 @@ from cigri.cli import gridnotify
 from cigri.cli.command import grid_user
 from cigri.database import Database
 from cigri.flow.subscriptions import put_subscription
-from cigri.rules.subscribing import read_subscribing
+from cigri.formats.subscriptions import read_subscribing
 from cigri.settings.sections import PortalSettings, Settings
 from tests.cli.running import Run
 from tests.factories import a_campaign, a_cluster

@@ -11,16 +11,16 @@ from cigri.cli import gridstat
 from cigri.database import Database, server_time
 from cigri.flow.archive import archive_campaign
 from cigri.flow.campaigns import close_campaigns, move_campaign, set_own_priority, set_priority
+from cigri.flow.cancellations import kill_job
+from cigri.flow.cluster_visits import put_failure
 from cigri.flow.clusters import enable_cluster, find_cluster
-from cigri.flow.cuts import Cut, CutView, put_cuts
-from cigri.flow.doubts import Doubted, put_doubts
+from cigri.flow.doubtful_results import Doubted, put_doubts
+from cigri.flow.error_budgets import Trial, put_trials
 from cigri.flow.forecasts import NewForecast, put_forecasts
 from cigri.flow.launches import NewJob, put_jobs, put_replicas
-from cigri.flow.stops import kill_job
+from cigri.flow.pending_reasons import Cut, CutView, put_cuts
 from cigri.flow.tasks import WaitingTask, take_waiting
-from cigri.flow.trials import Trial, put_trials
-from cigri.flow.visits import put_failure
-from cigri.rules.reasons import QUOTAS, SENTENCES, cut_sentence
+from cigri.presentation.pending_reasons import QUOTAS, SENTENCES, cut_sentence
 from cigri.settings.sections import BudgetSettings
 from cigri.states import CampaignState, CutReason, Outcome
 from cigri.tables.jobs import Batch

@@ -4,7 +4,7 @@ import pytest
 
 from cigri.cli import gridtoken
 from cigri.cli.command import grid_user
-from cigri.rules.token_text import read_token
+from cigri.identity.token_text import read_token
 from cigri.settings.sections import PortalSettings, Settings
 from tests.cli.running import Run
 from tests.portal.conftest import serve  # noqa: F401  (pytest finds it here)

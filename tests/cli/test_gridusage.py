@@ -8,8 +8,8 @@ from sqlalchemy import text
 from cigri.cli import gridusage
 from cigri.database import Database
 from cigri.flow.accounting import Days, list_accounted
+from cigri.formats.units import DAY, HOUR
 from cigri.states import Outcome
-from cigri.text.units import DAY, HOUR
 from tests.cli.running import Run
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.flow.test_accounting import one_ended

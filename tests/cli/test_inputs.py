@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from cigri.answers.submissions import CheckedCampaign
+from cigri.api_models.submissions import CheckedCampaign
 from cigri.cli import sending_inputs
 from cigri.cli.gridsub import main
 from cigri.database import Database
-from cigri.endpoints.bodies import Body, as_body
-from cigri.endpoints.calling import receive
+from cigri.endpoints.dispatch import receive
+from cigri.endpoints.request_bodies import Body, as_body
 from cigri.endpoints.submissions import check_campaign
 from cigri.errors import UsageError
+from cigri.identity.callers import Caller
 from cigri.inputs.store import InputStore
-from cigri.rules.callers import Caller
 from cigri.tables.audit import Audit
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.inputs import CampaignInput, PartInput, SentInput, StoredInput

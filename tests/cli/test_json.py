@@ -12,13 +12,13 @@ from cigri.cli import gridclusters, griddel, gridevents, gridnotify, gridstat, g
 from cigri.database import Database
 from cigri.flow.audit import put_audit
 from cigri.flow.clusters import find_cluster, map_user
-from cigri.flow.cuts import Cut, put_cuts
 from cigri.flow.dependencies import NewDependency
 from cigri.flow.discovered_nodes import put_nodes
 from cigri.flow.excluded_nodes import put_exclusion
 from cigri.flow.forecasts import NewForecast, put_forecasts
-from cigri.flow.passes import Pass, put_pass
-from cigri.flow.resources import put_description
+from cigri.flow.module_passes import Pass, put_pass
+from cigri.flow.pending_reasons import Cut, put_cuts
+from cigri.flow.resource_documents import put_description
 from cigri.resources.document import read_document
 from cigri.resources.nodes import NodeClass
 from cigri.settings.sections import NodeSettings

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from cigri.errors import CigriError
-from cigri.flow.picture import Picture
+from cigri.flow.grid_snapshot import Picture
 from cigri.settings.sections import Settings
-from cigri.submission import laboratory
-from cigri.submission.laboratory import Laboratory, LaboratoryQuestion
+from cigri.submission import simulation_process
+from cigri.submission.simulation_process import Laboratory, LaboratoryQuestion
 from tests.factories import NOON
 from tests.waiting import looks
 
@@ -30,7 +30,7 @@ Plays = Callable[[str], None]
 @pytest.fixture
 def plays(monkeypatch: pytest.MonkeyPatch) -> Plays:
     """In the laboratory's place."""
-    return lambda program: monkeypatch.setattr(laboratory, "LABORATORY", (sys.executable, "-P", "-c", program))
+    return lambda program: monkeypatch.setattr(simulation_process, "LABORATORY", (sys.executable, "-P", "-c", program))
 
 
 def a_question() -> LaboratoryQuestion:
@@ -48,7 +48,7 @@ def test_it_inherits_no_secret(plays: Plays, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_it_is_waited_for_no_longer_than_it_may_take(plays: Plays, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(laboratory, "LONGEST_FORETELLING", 0.1)
+    monkeypatch.setattr(simulation_process, "LONGEST_FORETELLING", 0.1)
     plays("import time; time.sleep(60)")
     with pytest.raises(CigriError, match="took too long"):
         Laboratory(a_question(), []).answer()

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from cigri.cli import gridsub
 from cigri.database import Database
 from cigri.jdl import Resources
-from cigri.submission.this_host import mapped_resources
+from cigri.submission.local_submission import mapped_resources
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from tests.cli.running import Run

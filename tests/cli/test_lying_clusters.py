@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from cigri.answers.outputs import BroughtFile, BroughtFiles, WrittenTask
-from cigri.cli.bringing_files import FileBringer
-from cigri.cli.delivery import Delivery
-from cigri.endpoints.calling import Grid
+from cigri.api_models.files import BroughtFile, BroughtFiles, WrittenTask
+from cigri.cli.download_progress import Delivery
+from cigri.cli.output_file_downloads import FileBringer
+from cigri.endpoints.dispatch import Grid
 from cigri.outputs.brought import Brought
 from cigri.states import TaskState
 from tests.factories import NOON

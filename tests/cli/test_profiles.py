@@ -2,7 +2,7 @@
 
 import pytest
 
-from cigri.cli.profiles import print_profiles
+from cigri.cli.resource_use import print_profiles
 from tests.cli.screens import NEVER, PART
 
 Capture = pytest.CaptureFixture[str]

@@ -8,7 +8,7 @@ from cigri.cli import gridclusters
 from cigri.database import Database
 from cigri.flow.clusters import find_cluster
 from cigri.flow.discovered_nodes import put_no_nodes, put_nodes
-from cigri.flow.resources import put_description
+from cigri.flow.resource_documents import put_description
 from cigri.resources.document import read_document
 from cigri.resources.nodes import NodeClass
 from tests.cli.running import Run

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from cigri.answers.simulations import ForetoldCampaign, Simulation
+from cigri.api_models.simulations import ForetoldCampaign, Simulation
 from cigri.cli import simulating
 from cigri.cli.gridsub import main
 from cigri.database import Database
-from cigri.endpoints.remote import Remote
+from cigri.endpoints.portal_client import Remote
 from cigri.endpoints.submissions import simulate_campaigns
 from cigri.errors import UsageError
-from cigri.text.plain import typed
+from cigri.formats.json_values import typed
 from tests.cli.conftest import AsUser
 from tests.factories import NOON, a_campaign, a_cluster
 from tests.grid import Grid

@@ -8,7 +8,7 @@ import pytest
 from cigri.cli import gridsub, submitting
 from cigri.database import Database
 from cigri.errors import PortalUnavailable
-from cigri.flow.views.after import list_after
+from cigri.flow.views.dependencies import list_after
 from tests.cli.conftest import AsUser
 from tests.cli.running import Run
 from tests.factories import a_cluster

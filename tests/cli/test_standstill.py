@@ -9,13 +9,13 @@ import pytest
 from cigri.cli import gridstat, watching
 from cigri.database import Database
 from cigri.flow.campaigns import move_campaign
+from cigri.flow.cluster_visits import put_failure
 from cigri.flow.clusters import find_cluster
-from cigri.flow.passes import HOLD_LIFE
+from cigri.flow.module_passes import HOLD_LIFE
 from cigri.flow.quarantines import put_campaign_failures, put_visit_failure
-from cigri.flow.views.pulse import ModulePulse, Pulse, find_pulse
-from cigri.flow.visits import put_failure
+from cigri.flow.views.heartbeats import ModulePulse, Pulse, find_pulse
+from cigri.presentation.outages import LATE_PASS, standstills
 from cigri.program.cycle import CYCLE
-from cigri.rules.standstill import LATE_PASS, standstills
 from cigri.states import CampaignState
 from tests.callers import ALICE
 from tests.cli.running import Run

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.answers.failures import ErrorView
+from cigri.api_models.failures import ErrorView
 from cigri.cli.campaigns import print_errors
 from cigri.cli.command import complain
-from cigri.cli.folding import folded, width_of
-from cigri.cli.tables import fitted, print_fields, print_table
-from cigri.cli.wording import parameter_words, shortened
+from cigri.cli.table_printing import fitted, print_fields, print_table
+from cigri.cli.text_wrapping import folded, width_of
+from cigri.presentation.formatting import parameter_words, shortened
 from tests.cli.running import Terminal
 from tests.cli.screens import WIDTHS, screen, stored
 from tests.factories import NOON

@@ -10,7 +10,7 @@ import pytest
 
 from cigri.cli import watching
 from cigri.database import Database
-from cigri.flow.passes import Pass, put_pass
+from cigri.flow.module_passes import Pass, put_pass
 from modules import campaign_schedulers
 from tests.cli.walking import WIDTH, Walk, blocks
 from tests.grid import CYCLE, Grid, Site

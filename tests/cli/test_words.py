@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import text
 
 from cigri.cli import gridclusters, gridstat
-from cigri.cli.wording import STATE_LETTERS
 from cigri.database import Database
 from cigri.flow.campaigns import close_campaigns
 from cigri.flow.forecasts import NewForecast, put_forecasts
+from cigri.presentation.formatting import STATE_LETTERS
 from tests.cli.running import Run
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, set_time, submitted_jobs
 

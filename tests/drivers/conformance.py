@@ -18,7 +18,7 @@ import pytest
 
 from cigri.drivers import BatchRequest, Control, Driver, RemoteJob, RemoteState, ResourceRequest
 from cigri.errors import AnswerUnreadable, SubmissionRefused
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 from tests.drivers.recorded import cores_by_queue
 from tests.waiting import PATIENCE, looks
 

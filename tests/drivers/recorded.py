@@ -11,7 +11,7 @@ from typing import NamedTuple
 from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, RemoteState, load, names
 from cigri.errors import AnswerUnreadable, DriverError, SubmissionRefused
 from cigri.resources.nodes import NodeClass
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 
 REPLIES = Path(__file__).parents[1] / "replies"
 PREFIX = "cigri-recorded"

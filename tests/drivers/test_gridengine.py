@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cigri.drivers import BatchRequest, Control, ResourceRequest, load
-from cigri.drivers.gridengine.answers import to_name, to_tag
+from cigri.drivers.gridengine.output_parsing import to_name, to_tag
 from cigri.errors import ConfigError
 
 GRID_ENGINE = load("gridengine", {})

@@ -10,7 +10,7 @@ import pytest
 
 from cigri.drivers import RemoteState, load
 from cigri.errors import AnswerUnreadable
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 
 pytestmark = pytest.mark.process
 

@@ -9,7 +9,7 @@ import pytest
 from cigri.drivers import BatchRequest, Capacity, RemoteJob, RemoteState, load
 from cigri.drivers.gridengine import END
 from cigri.errors import AnswerUnreadable, ArrayTooLarge, SubmissionRefused
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 
 REPLIES = Path(__file__).parents[1] / "replies" / "gridengine"
 GRID_ENGINE = load("gridengine", {})

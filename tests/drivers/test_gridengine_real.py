@@ -12,7 +12,7 @@ import pytest
 
 from cigri.drivers import BatchRequest, Control, RemoteJob, RemoteState, ResourceRequest, load
 from cigri.errors import ArrayTooLarge, SubmissionRefused
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 from tests.drivers.conformance import PREFIX, RIVAL, USER, Batch, Conformance, Site, until
 from tests.replies.record import Recorder
 

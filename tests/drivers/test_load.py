@@ -12,7 +12,7 @@ from cigri import drivers
 from cigri.database import Database
 from cigri.drivers import BatchRequest, RemoteState, find, load, names
 from cigri.errors import ConfigError
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 from tests.drivers.conformance import until
 from tests.grid import QUICK, Grid, Site
 

@@ -11,7 +11,7 @@ import pytest
 from cigri import drivers
 from cigri.drivers import BatchRequest, Driver, RemoteJob, RemoteState, ResourceRequest, load
 from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 from tests.localbatch.host import Host
 
 JOB = """#!/bin/sh

@@ -13,7 +13,7 @@ import pytest
 
 from cigri.drivers import BatchRequest, RemoteState, ResourceRequest, load
 from cigri.localbatch import client
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 from tests.drivers.conformance import USER, Batch, Conformance, Site
 from tests.localbatch.host import Host
 

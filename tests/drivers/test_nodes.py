@@ -7,9 +7,9 @@ import pytest
 
 from cigri.drivers import load
 from cigri.errors import AnswerUnreadable
-from cigri.requirements.kinds import Value
+from cigri.requirements.value_kinds import Value
 from cigri.resources.nodes import NodeClass, alike
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 from tests.drivers.recorded import find, load_driver
 
 MB = 1024**2

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from cigri.drivers import BatchRequest, Capacity, Control, RemoteJob, RemoteState, ResourceRequest, load
-from cigri.drivers.oar.answers import END_OF_OAR_ANSWER
+from cigri.drivers.oar.output_parsing import END_OF_OAR_ANSWER
 from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 
 OAR = load("oar", {})
 TAG = "cigri-7-1"

@@ -10,8 +10,8 @@ import pytest
 
 from cigri.drivers import BatchRequest, RemoteState, ResourceRequest, load
 from cigri.errors import AnswerUnreadable, SubmissionRefused
-from cigri.script.answers import Answer
-from cigri.text.units import MEGABYTE
+from cigri.formats.units import MEGABYTE
+from cigri.shell.results import Answer
 from tests.drivers.conformance import PREFIX, USER, Batch, Conformance, Site, until
 
 pytestmark = pytest.mark.cluster

@@ -9,7 +9,7 @@ import pytest
 
 from cigri.drivers import names
 from cigri.errors import AnswerUnreadable, SubmissionRefused
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 from tests.drivers.recorded import VOID, Recorded, find, find_all, load_driver, points, read
 
 ALL = find_all()

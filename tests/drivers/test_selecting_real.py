@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from cigri.backend.selecting import undecided
 from cigri.drivers import BatchRequest, load
 from cigri.requirements import BUILT_IN, Condition, Kind, conditions, parse_requirement
-from cigri.requirements.truth import KnownProperties
+from cigri.requirements.node_selection import undecided
+from cigri.requirements.three_valued_logic import KnownProperties
 from tests.drivers.conformance import USER, Batch, Site
 from tests.drivers.test_gridengine_real import gridengine_site
 from tests.drivers.test_oar_real import oar_site

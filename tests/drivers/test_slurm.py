@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from cigri.drivers import BatchRequest, Capacity, Control, RemoteJob, RemoteState, ResourceRequest, load
 from cigri.drivers.slurm import END_OF_ALL
-from cigri.drivers.slurm.tables import END_OF_ANSWER, SACCT_HEADER, SLURM_STATES, SQUEUE_HEADER
+from cigri.drivers.slurm.output_parsing import END_OF_ANSWER, SACCT_HEADER, SLURM_STATES, SQUEUE_HEADER
 from cigri.errors import AnswerUnreadable, ArrayTooLarge, ConfigError, SubmissionRefused
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 from tests.drivers.recorded import REPLIES, read_answer
 
 SLURM = load("slurm", {})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cigri.endpoints.bodies import BLOCK, LONGEST_BODY_LINE, Body, as_body
+from cigri.endpoints.request_bodies import BLOCK, LONGEST_BODY_LINE, Body, as_body
 from cigri.errors import DescriptionError
 
 

@@ -4,11 +4,11 @@ import pytest
 
 from cigri.database import Database
 from cigri.endpoints.audit import audit_trail
-from cigri.endpoints.calling import Here
 from cigri.endpoints.campaign_changes import cancel_campaign
 from cigri.endpoints.campaigns import campaign, campaigns
+from cigri.endpoints.dispatch import Here
 from cigri.errors import Forbidden
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 from tests.factories import a_campaign, a_cluster
 
 

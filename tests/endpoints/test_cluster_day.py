@@ -4,14 +4,14 @@ from datetime import timedelta
 
 import pytest
 
-from cigri.answers.clusters import ClusterDay, Usage
+from cigri.api_models.clusters import ClusterDay, Usage
 from cigri.database import Database
 from cigri.drivers import Capacity
-from cigri.endpoints.calling import call
 from cigri.endpoints.clusters import cluster_day
+from cigri.endpoints.dispatch import call
 from cigri.errors import NotFound
 from cigri.flow.cluster_states import put_cluster_state
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 from tests.factories import NOON, a_campaign, a_cluster, run_jobs, set_time, submitted_jobs
 
 pytestmark = pytest.mark.noon

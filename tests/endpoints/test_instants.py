@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import event
 
 from cigri.database import Database
-from cigri.endpoints.calling import Here
 from cigri.endpoints.campaigns import campaign
-from cigri.endpoints.reasons import why
+from cigri.endpoints.dispatch import Here
+from cigri.endpoints.pending_reasons import why
 from cigri.endpoints.tasks import latest_tasks
 from cigri.flow.holds import hold_campaign
 from tests.callers import ALICE

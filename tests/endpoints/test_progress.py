@@ -7,7 +7,7 @@ from time import monotonic
 import pytest
 from sqlalchemy import text
 
-from cigri.answers.histories import (
+from cigri.api_models.histories import (
     MOST_MOMENTS,
     CoresOfCluster,
     CoresOverTime,
@@ -16,10 +16,10 @@ from cigri.answers.histories import (
     ToldEnd,
 )
 from cigri.database import Database
-from cigri.endpoints.calling import call
+from cigri.endpoints.dispatch import call
 from cigri.endpoints.histories import cores, progress
 from cigri.flow.forecasts import NewForecast, put_forecasts
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 from cigri.states import Outcome
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 

@@ -5,13 +5,13 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import text
 
-from cigri.answers.histories import MOST_PERIODS, CampaignRate
+from cigri.api_models.histories import MOST_PERIODS, CampaignRate
 from cigri.database import Database
-from cigri.endpoints.calling import call
+from cigri.endpoints.dispatch import call
 from cigri.endpoints.histories import rates
 from cigri.errors import UsageError
 from cigri.flow.archive import archive_campaign
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 from tests.factories import NOON, a_campaign, a_cluster, set_time
 
 pytestmark = pytest.mark.noon

@@ -7,11 +7,11 @@ from sqlalchemy import Connection, text
 
 from cigri.answers.strips import MOST_CELLS, StripCell
 from cigri.database import Database
-from cigri.endpoints.calling import call
+from cigri.endpoints.dispatch import call
 from cigri.endpoints.strips import strip
 from cigri.errors import NotFound
 from cigri.flow.archive import archive_campaign
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 from cigri.states import TaskState
 from tests.factories import a_campaign, a_cluster
 

@@ -7,15 +7,15 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.endpoints import Endpoint, May, campaigns, descriptions, every, jobs, reasons, tasks
-from cigri.endpoints.calling import call
+from cigri.endpoints import Endpoint, May, campaigns, descriptions, every, jobs, pending_reasons, tasks
+from cigri.endpoints.dispatch import call
 from cigri.errors import NotFound
-from cigri.flow.trials import Trial, put_trials
-from cigri.rules.callers import Caller, Scope
+from cigri.flow.error_budgets import Trial, put_trials
+from cigri.formats.json_values import plain
+from cigri.identity.callers import Caller, Scope
+from cigri.presentation.failure_groups import STDERR
 from cigri.settings.sections import BudgetSettings
 from cigri.states import Outcome
-from cigri.text.alike_failures import STDERR
-from cigri.text.plain import plain
 from tests.factories import a_campaign, a_cluster, end_jobs, note_passes, submitted_jobs
 
 SECRET = "hush"
@@ -27,7 +27,7 @@ OF_ONE: list[tuple[Endpoint[..., Any], dict[str, int]]] = [
     (tasks.latest_tasks, {"campaign_id": 1}),
     (tasks.task, {"campaign_id": 1, "number": 0}),
     (tasks.task_by_id, {"task_id": 1}),
-    (reasons.why, {"campaign_id": 1}),
+    (pending_reasons.why, {"campaign_id": 1}),
     (jobs.job, {"job_id": 1}),
 ]
 OWNERS_ALONE: list[Endpoint[..., Any]] = [descriptions.description, descriptions.parameters]

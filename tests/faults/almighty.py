@@ -2,7 +2,7 @@
 
 from cigri.database import Database
 from cigri.installation import database_url
-from cigri.program.logs import set_up_log
+from cigri.runtime.logging_setup import set_up_log
 from cigri.settings.loading import load
 from modules.almighty import Almighty
 

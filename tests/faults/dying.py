@@ -17,14 +17,14 @@ from typing import Any
 from cigri.database import Database
 from cigri.flow import dependencies
 from cigri.flow.clusters import ClusterRow
-from cigri.gateway import Gateway
-from cigri.outputs import landing
-from cigri.program.tools import Tools
-from cigri.script.answers import Answer
+from cigri.gateway.transport_gateway import Gateway
+from cigri.outputs import assembling
+from cigri.runtime.pass_context import Tools
 from cigri.settings.sections import InputSettings, NotifySettings, Settings
+from cigri.shell.results import Answer
 from modules import metascheduler, notifier, stager
 from modules.notifier import sending as telling
-from modules.stager import collecting, parcel_source, sending
+from modules.stager import cluster_files, collecting, sending
 
 PIECE_OF_TEST = 1000  # bytes
 PARCELS_OF_TEST = 2  # at once
@@ -89,8 +89,8 @@ def collecting_at_line(argv: list[str]) -> int:
     url, line, file = argv
     collecting.PARCELS_AT_ONCE = PARCELS_OF_TEST
     collecting.TURN_OF_CAMPAIGN = PIECE_OF_TEST
-    landing.WRITTEN_AGAIN = PIECE_OF_TEST
-    parcel_source.LEAST_ASKED = parcel_source.MOST_ASKED = 2 * PIECE_OF_TEST
+    assembling.WRITTEN_AGAIN = PIECE_OF_TEST
+    cluster_files.LEAST_ASKED = cluster_files.MOST_ASKED = 2 * PIECE_OF_TEST
     die_at(file, int(line))
     return _pass_of_stager(url, Settings())
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.cli import grid as grid_way
+from cigri.cli import grid_client as grid_way
 from cigri.cli.gridget import main as gridget
 from cigri.cli.gridsub import main as gridsub
 from modules.operator import main as cigri

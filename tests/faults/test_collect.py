@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cigri.outputs import landing
+from cigri.outputs import assembling
 from modules import stager
 from modules.stager import collecting, removing
 from tests.faults.dying import PARCELS_OF_TEST
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 BIG = 2500  # bytes, of which some are asked for at once
 COMMAND = f"echo a >small; mkdir log; yes | head -c {BIG} >log/big; : >empty"
 EACH = {"small": "a\n", "log/big": ("y\n" * BIG)[:BIG], "empty": ""}
-DIED = {collecting: 45, landing: 40, removing: 12}
+DIED = {collecting: 45, assembling: 40, removing: 12}
 
 
 def lines(module: ModuleType) -> list[int]:

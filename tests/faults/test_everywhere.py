@@ -12,9 +12,9 @@ import pytest
 
 from cigri.database import Database
 from cigri.flow.clusters import list_every_cluster
-from cigri.flow.home import grid_key
-from modules.operator.orphans import Differences, compare
-from modules.updator.observation import Element
+from cigri.flow.grid_identity import grid_key
+from modules.operator.job_differences import Differences, compare
+from modules.updator.job_conclusions import Element
 from tests.faults.test_kill import kill_group, start_almighty
 from tests.grid import Grid, Site, gridengine_site, oar_site, slurm_site, until
 from tests.last_words import LastWord, done_twice, never_said, read_words, saying

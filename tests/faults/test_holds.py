@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from cigri.flow.holds import hold_campaign, resume_campaign
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 from tests.grid import Grid
 
 pytestmark = pytest.mark.cluster

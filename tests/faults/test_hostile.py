@@ -6,8 +6,8 @@ from typing import NamedTuple
 import pytest
 
 from cigri.flow.campaigns import move_campaign
-from cigri.flow.home import grid_key
-from cigri.rules.callers import Caller
+from cigri.flow.grid_identity import grid_key
+from cigri.identity.callers import Caller
 from cigri.states import CampaignState
 from tests.grid import Grid, until
 

@@ -13,9 +13,9 @@ from sqlalchemy import text
 from cigri.database import Database
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.subscriptions import put_subscription
-from cigri.gateway import Gateway
-from cigri.program.tools import Tools
-from cigri.rules.subscribing import read_subscribing
+from cigri.formats.subscriptions import read_subscribing
+from cigri.gateway.transport_gateway import Gateway
+from cigri.runtime.pass_context import Tools
 from cigri.settings.sections import NotifySettings, Settings
 from cigri.states import EventLevel
 from modules import notifier

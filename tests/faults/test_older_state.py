@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import pytest
 
-from cigri.flow.kills import ask_kills
+from cigri.flow.kill_requests import ask_kills
 from cigri.states import KillReason
 from tests.clusters import testbed
 from tests.faults.memories import MEMORIES, fall_back, forget_copy, is_repaired, remember, repair

@@ -7,8 +7,8 @@ import pytest
 
 from cigri.errors import TransportError
 from cigri.flow.clusters import ClusterRow, list_clusters
-from cigri.gateway import Gateway
-from cigri.script.answers import Answer
+from cigri.gateway.transport_gateway import Gateway
+from cigri.shell.results import Answer
 from modules import runner, updator
 from tests.faults.test_kill import TASKS, choose_jobs, pass_that_dies
 from tests.forker import Forker

@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import text
 
 from cigri.flow.clusters import ClusterRow
-from cigri.gateway import Gateway
+from cigri.gateway.transport_gateway import Gateway
 from cigri.inputs.store import InputStore, store_of
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 from modules import stager
 from modules.stager import sending
 from tests.faults.line import Line

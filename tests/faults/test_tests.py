@@ -5,8 +5,8 @@ import pytest
 from cigri.flow.clusters import enable_cluster
 from cigri.flow.views.campaigns import list_campaigns, list_parts, present
 from cigri.flow.views.clusters import list_tried
-from cigri.rules.cluster_tests import results_of
-from cigri.rules.obstacles import obstacle
+from cigri.presentation.cluster_tests import results_of
+from cigri.presentation.run_status import obstacle
 from tests.grid import Grid, Site, gridengine_site, oar_site, slurm_site
 
 pytestmark = pytest.mark.cluster

@@ -10,8 +10,8 @@ import pytest
 from cigri.drivers import RemoteJob, RemoteState
 from cigri.drivers.local import Local
 from cigri.flow.clusters import put_cluster
-from cigri.flow.kills import ask_kills
-from cigri.script.answers import Answer
+from cigri.flow.kill_requests import ask_kills
+from cigri.shell.results import Answer
 from cigri.states import KillReason
 from tests.grid import Grid, until
 

@@ -6,12 +6,12 @@ from random import Random
 import pytest
 from sqlalchemy import Connection, text
 
-from cigri.answers.figures import AccountedWork
+from cigri.api_models.metrics import AccountedWork
 from cigri.database import Database
 from cigri.flow.accounting import LONGEST_JOB, Days, add_up_accounting, list_accounted, list_used
 from cigri.flow.ends import EndedJob, put_ended
+from cigri.formats.units import DAY, HOUR
 from cigri.states import JobKind, Outcome
-from cigri.text.units import DAY, HOUR
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 
 pytestmark = pytest.mark.noon

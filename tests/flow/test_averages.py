@@ -5,17 +5,17 @@ from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
 from cigri.estimates.durations import averaged
-from cigri.flow.doubts import Doubted, put_doubts
-from cigri.flow.fixes import believe
-from cigri.flow.known_tasks import learn_anew
+from cigri.flow.doubtful_results import Doubted, put_doubts
+from cigri.flow.event_fixes import believe
 from cigri.flow.launches import NewJob, put_jobs
+from cigri.flow.task_durations import learn_anew
 from cigri.flow.tasks import take_waiting
+from cigri.flow.views.campaign_progress import list_progress
 from cigri.flow.views.invariants import examine
-from cigri.flow.views.progress import list_progress
 from cigri.states import Outcome
 from cigri.tables.campaigns import BucketAverage
 from cigri.tables.tasks import Task
-from modules.predictor.estimates import estimate, mean, together
+from modules.predictor.campaign_estimates import estimate, mean, together
 from tests.factories import a_campaign, a_cluster, end_jobs, launch_jobs, run_jobs, submitted_jobs
 from tests.modules.test_predictor import progress
 

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from cigri.database import Database
+from cigri.eligibility.quotas import QuotaRule
 from cigri.errors import CigriError
 from cigri.flow.ceilings import (
     Ceiling,
@@ -20,7 +21,6 @@ from cigri.flow.launches import NewJob, put_jobs
 from cigri.flow.quotas import list_quotas, remove_quota
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.flow.tasks import take_waiting
-from cigri.rules.quotas import QuotaRule
 from cigri.states import CampaignType, CeilingKind
 from tests.factories import NOON, a_cluster, a_quota, end_jobs, launch_jobs, run_jobs, set_time, submitted_jobs
 

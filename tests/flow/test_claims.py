@@ -9,11 +9,11 @@ from sqlalchemy.exc import IntegrityError
 from cigri.database import Database
 from cigri.flow.batches import put_batch, put_submitted
 from cigri.flow.campaigns import move_campaign
-from cigri.flow.home import grid_key
+from cigri.flow.cancellations import kill_job
+from cigri.flow.grid_identity import grid_key
 from cigri.flow.launches import NewJob, list_busy, list_launches, put_jobs
 from cigri.flow.live_jobs import list_watched
 from cigri.flow.offers import Offer, put_offers, take_offers
-from cigri.flow.stops import kill_job
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.invariants import examine
 from cigri.flow.withdrawals import list_launching, put_back

@@ -12,7 +12,7 @@ from cigri.database import Database
 from cigri.flow.batches import put_batch
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.ceilings import list_limits, put_limit
-from cigri.flow.home import grid_key
+from cigri.flow.grid_identity import grid_key
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.flow.tasks import take_waiting

@@ -10,15 +10,15 @@ from cigri.flow.checkpoint_requests import ask_checkpoints, put_heard, take_chec
 from cigri.flow.ends import EndedAttempt, EndedJob, put_ended
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.tasks import take_continuing, take_waiting
+from cigri.flow.views.cluster_demands import list_wants
 from cigri.flow.views.live_attempts import list_attempts
-from cigri.flow.views.wants import list_wants
-from cigri.rules.verdicts import Saving, TaskPast, judge
+from cigri.lifecycle.verdicts import Saving, TaskPast, judge
 from cigri.settings.sections import JobSettings
 from cigri.states import JobKind, JobState, Outcome
 from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.job_requests import CheckpointRequest
 from cigri.tables.jobs import Job
 from cigri.tables.tasks import Task
-from cigri.tables.wishes import CheckpointRequest
 from tests.callers import ALICE
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from cigri.database import Database
-from cigri.flow.cuts import Cut, CutView, list_cuts, put_cuts
+from cigri.flow.pending_reasons import Cut, CutView, list_cuts, put_cuts
 from cigri.states import CutReason
 from tests.factories import NOON, a_campaign, a_cluster, set_time
 

@@ -9,12 +9,12 @@ from cigri.database import Database
 from cigri.errors import CigriError, NotFound
 from cigri.flow.campaigns import close_campaigns, move_campaign
 from cigri.flow.dependencies import NamedRequired, NewDependency, find_required, is_shut, open_regardless, release_tasks
-from cigri.flow.fixes import fix_events
+from cigri.flow.event_fixes import fix_events
 from cigri.flow.submissions import put_tasks
 from cigri.flow.tasks import redo_tasks, take_waiting
-from cigri.flow.views.after import list_after
+from cigri.flow.views.cluster_demands import list_wants
+from cigri.flow.views.dependencies import list_after
 from cigri.flow.views.invariants import examine
-from cigri.flow.views.wants import list_wants
 from cigri.states import AfterWhen, CampaignState, Outcome, TaskState
 from cigri.tables.dependencies import Dependency
 from cigri.tables.grid import Event

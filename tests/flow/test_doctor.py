@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from cigri.database import Database
-from cigri.flow.kills import ask_kills
+from cigri.flow.kill_requests import ask_kills
 from cigri.flow.launches import NewJob, put_jobs
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.invariants import RULES, examine

@@ -8,29 +8,29 @@ from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
 from cigri.estimates.speeds import FEWEST_FOR_SPEED
-from cigri.flow import known_tasks
+from cigri.flow import task_durations
 from cigri.flow.archive import forget_durations
-from cigri.flow.expectations import match_tasks
-from cigri.flow.known_tasks import KnownPast, find_known_past, learn_anew
+from cigri.flow.campaign_totals import add_up_counts
+from cigri.flow.expected_durations import match_tasks
 from cigri.flow.submissions import put_tasks
+from cigri.flow.task_durations import KnownPast, find_known_past, learn_anew
 from cigri.flow.tasks import Backlog, list_backlogs, take_waiting
-from cigri.flow.totals import add_up_counts
+from cigri.flow.views.campaign_progress import Progress, list_progress
+from cigri.flow.views.cluster_demands import list_wants
+from cigri.flow.views.cluster_service import list_under_way
 from cigri.flow.views.invariants import examine
-from cigri.flow.views.job_sizes import Crew, list_crews
-from cigri.flow.views.progress import Progress, list_progress
-from cigri.flow.views.service import list_under_way
-from cigri.flow.views.wants import list_wants
-from cigri.gateway import Gateway
-from cigri.program.tools import Tools
+from cigri.flow.views.job_sizing import Crew, list_crews
+from cigri.gateway.transport_gateway import Gateway
+from cigri.runtime.pass_context import Tools
 from cigri.settings.sections import Settings
 from cigri.states import Outcome, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.tasks import LastDuration, Task, TaskCount
 from modules import predictor
-from modules.predictor.campaign_pace import standing
-from modules.predictor.endings import endings
-from modules.predictor.estimates import estimate, usual
-from modules.predictor.eta.dates import pressure
+from modules.predictor.campaign_estimates import estimate, usual
+from modules.predictor.campaign_work import standing
+from modules.predictor.eta.published_dates import pressure
+from modules.predictor.freed_cores import endings
 from tests.callers import ALICE
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 from tests.modules.test_predictor import progress
@@ -346,7 +346,7 @@ def test_who_thinks_of_submitting_tasks_hears_what_they_took(
         assert find_known_past(conn, "alice", {"/bin/true", "/bin/other"}, wanted).done == 3
         assert find_known_past(conn, "bob", {"/bin/true"}, wanted) == KnownPast()
         assert find_known_past(conn, "alice", {"/bin/other"}, wanted) == KnownPast()
-        monkeypatch.setattr(known_tasks, "TASKS_AT_ONCE", 2)
+        monkeypatch.setattr(task_durations, "TASKS_AT_ONCE", 2)
         assert find_known_past(conn, "alice", {"/bin/true"}, wanted) == KnownPast(4, 3, 320.0, 90200.0)
-        monkeypatch.setattr(known_tasks, "LOOKED_UP", 3)
+        monkeypatch.setattr(task_durations, "LOOKED_UP", 3)
         assert find_known_past(conn, "alice", {"/bin/true"}, wanted) == KnownPast(3, 2, 310.0, 90100.0)

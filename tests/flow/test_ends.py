@@ -5,18 +5,18 @@ from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
 from cigri.flow.campaigns import move_campaign
+from cigri.flow.cancellations import kill_job
 from cigri.flow.ends import EndedAttempt, EndedJob, put_ended
 from cigri.flow.live_jobs import SeenJob, list_watched, mark_missing, move_seen
-from cigri.flow.stops import kill_job
+from cigri.flow.views.campaign_progress import list_progress
 from cigri.flow.views.invariants import examine
 from cigri.flow.views.live_attempts import list_attempts
-from cigri.flow.views.progress import list_progress
-from cigri.rules.verdicts import Verdict
+from cigri.lifecycle.verdicts import Verdict
 from cigri.states import CampaignState, JobKind, JobState, Outcome, StepState, TaskState
 from cigri.tables.campaigns import CampaignCluster, Completion
+from cigri.tables.job_requests import Kill
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
-from cigri.tables.wishes import Kill
 from tests.callers import ALICE
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 

@@ -7,14 +7,14 @@ from cigri.database import Database
 from cigri.errors import NotFound
 from cigri.flow.archive import purge_campaign
 from cigri.flow.campaigns import close_campaigns, move_campaign, own_campaign
+from cigri.flow.cancellations import count_left
+from cigri.flow.cluster_visits import put_failure
 from cigri.flow.clusters import find_cluster
+from cigri.flow.error_budgets import Trial, put_trials
+from cigri.flow.event_fixes import fix_events, fix_global_events
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.flow.fixes import fix_events, fix_global_events
-from cigri.flow.stops import count_left
-from cigri.flow.trials import Trial, put_trials
 from cigri.flow.views.events import EventChoice, count_events, database_owner, list_events, list_fixable, require_own
 from cigri.flow.views.invariants import examine
-from cigri.flow.visits import put_failure
 from cigri.settings.sections import BudgetSettings
 from cigri.states import CampaignState, EventLevel, Outcome, StepState, TaskState
 from cigri.tables.campaigns import CampaignCluster

@@ -7,16 +7,16 @@ from cigri.database import Database
 from cigri.errors import CigriError, NotFound
 from cigri.flow.batches import put_batch
 from cigri.flow.campaigns import move_campaign
-from cigri.flow.halts import is_any_held, take_halts
+from cigri.flow.grid_identity import grid_key
 from cigri.flow.holds import HeldShare, hold_campaign, hold_job, resume_campaign, resume_job
-from cigri.flow.home import grid_key
 from cigri.flow.launches import NewJob, list_launches, put_jobs
-from cigri.flow.steps import put_prologues
+from cigri.flow.prologues_and_epilogues import put_prologues
+from cigri.flow.suspensions import is_any_held, take_halts
 from cigri.flow.tasks import take_waiting
-from cigri.flow.views.holdings import count_waiting
+from cigri.flow.views.cluster_demands import list_wants
 from cigri.flow.views.invariants import examine
-from cigri.flow.views.rooms import list_rooms
-from cigri.flow.views.wants import list_wants
+from cigri.flow.views.occupancy import count_waiting
+from cigri.flow.views.schedulable_clusters import list_rooms
 from cigri.flow.withdrawals import put_back_unlaunched
 from cigri.settings.sections import JobSettings
 from cigri.states import CampaignState, JobState

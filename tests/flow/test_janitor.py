@@ -9,9 +9,9 @@ from cigri.database import Database
 from cigri.drivers import Capacity
 from cigri.flow.archive import archive_campaign, forget, list_leftovers, list_old_campaigns, put_purged
 from cigri.flow.campaigns import close_campaigns, move_campaign
+from cigri.flow.cancellations import count_left
 from cigri.flow.cluster_states import put_cluster_state
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.flow.stops import count_left
 from cigri.flow.views.invariants import examine
 from cigri.states import CampaignState, EventLevel, Outcome, TaskState
 from cigri.tables.campaigns import Bucket, Campaign, Completion

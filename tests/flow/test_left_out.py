@@ -9,7 +9,7 @@ from cigri.database import Database
 from cigri.drivers import Capacity
 from cigri.flow.cluster_states import put_cluster_state
 from cigri.flow.excluded_nodes import put_exclusion
-from cigri.flow.views.rooms import list_rooms
+from cigri.flow.views.schedulable_clusters import list_rooms
 from cigri.settings.sections import NodeSettings
 from cigri.tables.clusters import ClusterState, ClusterUsage
 from cigri.tables.resources import NodeClass

@@ -1,7 +1,7 @@
 """Jobs listed again, between the look for them and the wish that they die."""
 
 from cigri.database import Database
-from cigri.flow.listed_again import ListedAgain, put_listed_again
+from cigri.flow.relisted_jobs import ListedAgain, put_listed_again
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
 

@@ -2,15 +2,15 @@
 
 from contextlib import closing
 
-from cigri.answers.clusters import ClusterDay
-from cigri.answers.figures import GridFigures
+from cigri.api_models.clusters import ClusterDay
+from cigri.api_models.metrics import GridFigures
 from cigri.database import Database
-from cigri.endpoints.calling import call
 from cigri.endpoints.clusters import cluster_day
-from cigri.endpoints.figures import figures
-from cigri.flow.command_counts import Spent, list_commands, put_commands, sessions_on
-from cigri.flow.passes import HOLD_LIFE, Pass, put_pass
-from cigri.rules.callers import Caller
+from cigri.endpoints.dispatch import call
+from cigri.endpoints.metrics import figures
+from cigri.flow.module_passes import HOLD_LIFE, Pass, put_pass
+from cigri.flow.remote_command_counts import Spent, list_commands, put_commands, sessions_on
+from cigri.identity.callers import Caller
 from tests.factories import a_cluster
 
 BOB = Caller("bob")

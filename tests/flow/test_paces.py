@@ -11,12 +11,12 @@ from cigri.estimates.durations import counted, quantile
 from cigri.flow.cluster_states import count_ours, put_cluster_state
 from cigri.flow.forecasts import NewClusterForecast, put_cluster_forecasts
 from cigri.flow.live_jobs import mark_missing
-from cigri.flow.views.progress import Progress, list_progress
-from cigri.flow.views.service import list_ages, list_cluster_services, list_under_way
+from cigri.flow.views.campaign_progress import Progress, list_progress
+from cigri.flow.views.cluster_service import list_ages, list_cluster_services, list_under_way
 from cigri.states import Outcome
 from cigri.tables.clusters import ClusterForecast, ClusterState
-from modules.predictor.endings import Ending, endings
-from modules.predictor.flows import measure
+from modules.predictor.algorithm_inputs import measure
+from modules.predictor.freed_cores import Ending, endings
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 
 pytestmark = pytest.mark.noon
@@ -191,7 +191,7 @@ def test_jobs_that_a_visit_no_longer_finds_are_not_ours(database: Database) -> N
 
 
 def test_only_the_latest_starts_are_looked_at(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cigri.flow.views.service.SAMPLE", 5)
+    monkeypatch.setattr("cigri.flow.views.cluster_service.SAMPLE", 5)
     with database.begin() as conn:
         cluster = a_cluster(conn)
         jobs = submitted_jobs(conn, a_campaign(conn, 30), cluster, 30)

@@ -11,24 +11,24 @@ from sqlalchemy import Connection, event, text
 from cigri.database import Database, embedded
 from cigri.flow.campaigns import close_campaigns
 from cigri.flow.checkpoint_requests import take_checkpoint_orders
-from cigri.flow.expectations import match_tasks
-from cigri.flow.halts import take_halts
-from cigri.flow.kills import list_wished, take_kills
+from cigri.flow.expected_durations import match_tasks
+from cigri.flow.kill_requests import list_wished, take_kills
 from cigri.flow.launches import list_busy, list_launches
 from cigri.flow.live_jobs import list_watched
-from cigri.flow.pools import has_stale
-from cigri.flow.steps import put_epilogues, put_prologues
+from cigri.flow.prologues_and_epilogues import put_epilogues, put_prologues
+from cigri.flow.submit_pools import has_stale
+from cigri.flow.suspensions import take_halts
 from cigri.flow.tasks import claim, take_continuing
-from cigri.flow.views.destinations import find_destination, list_barred, list_closed
-from cigri.flow.views.holdings import Recall, count_waiting, list_holdings, list_recalled
+from cigri.flow.views.campaign_progress import list_progress
+from cigri.flow.views.checkpoint_costs import list_saving_figures
+from cigri.flow.views.cluster_demands import list_wants
+from cigri.flow.views.cluster_service import list_ages, list_cluster_services, list_under_way
+from cigri.flow.views.job_destinations import find_destination, list_barred, list_closed
 from cigri.flow.views.live_attempts import list_attempts
-from cigri.flow.views.out_of_hours import list_out_of_hours, list_shut
-from cigri.flow.views.progress import list_progress
-from cigri.flow.views.rooms import list_rooms
-from cigri.flow.views.saving_figures import list_saving_figures
-from cigri.flow.views.service import list_ages, list_cluster_services, list_under_way
+from cigri.flow.views.occupancy import Recall, count_waiting, list_holdings, list_recalled
+from cigri.flow.views.operating_hours import list_out_of_hours, list_shut
+from cigri.flow.views.schedulable_clusters import list_rooms
 from cigri.flow.views.unwanted_jobs import Patience, list_unwanted
-from cigri.flow.views.wants import list_wants
 from cigri.flow.withdrawals import list_launching, put_back_unlaunched
 from cigri.settings.sections import HoursSettings, JobSettings
 from cigri.states import JobState

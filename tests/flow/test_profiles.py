@@ -2,12 +2,12 @@
 
 from sqlalchemy import Connection
 
-from cigri.answers.campaigns import PartView
+from cigri.api_models.campaigns import PartView
 from cigri.database import Database
 from cigri.flow.ends import put_ended
 from cigri.flow.profiles import UsedByTask
 from cigri.flow.views.campaigns import list_parts
-from cigri.rules.verdicts import Verdict
+from cigri.lifecycle.verdicts import Verdict
 from cigri.states import Outcome, TaskState
 from tests.factories import a_campaign, a_cluster, submitted_jobs
 from tests.flow.test_ends import the_end

@@ -10,7 +10,7 @@ from cigri.flow import campaigns
 from cigri.flow.campaigns import close_campaigns, move_campaign
 from cigri.flow.clusters import put_cluster
 from cigri.flow.offers import Offer, put_offers, take_offers
-from cigri.flow.steps import put_epilogues, put_prologues
+from cigri.flow.prologues_and_epilogues import put_epilogues, put_prologues
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign, put_tasks
 from cigri.flow.views.invariants import examine
 from cigri.states import CampaignState, CampaignType

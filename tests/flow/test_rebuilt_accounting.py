@@ -13,9 +13,9 @@ from cigri.database import Database
 from cigri.errors import DatabaseUnavailable
 from cigri.flow.accounting import Correction, add_up_accounting, list_corrections, rebuild
 from cigri.flow.archive import archive_campaign
+from cigri.formats.units import DAY, HOUR
 from cigri.states import Outcome
 from cigri.tables.jobs import ACCOUNTED_ALIKE
-from cigri.text.units import DAY, HOUR
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 from tests.flow.test_accounting import one_ended
 from tests.waiting import looks

@@ -9,22 +9,22 @@ from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
 from cigri.flow.archive import archive_campaign
-from cigri.flow.kills import take_kills
+from cigri.flow.cancellations import kill_job
+from cigri.flow.kill_requests import take_kills
 from cigri.flow.launches import NewJob, put_replicas
-from cigri.flow.stops import kill_job
 from cigri.flow.tasks import WaitingTask, take_waiting
+from cigri.flow.views.cluster_demands import list_claims, list_wants
 from cigri.flow.views.invariants import examine
 from cigri.flow.views.jobs import find_task, list_tasks
-from cigri.flow.views.replicas import count_replicas
-from cigri.flow.views.tries import LiveTry, burnt, list_tries
-from cigri.flow.views.wants import list_claims, list_wants
+from cigri.flow.views.replica_statistics import count_replicas
+from cigri.flow.views.stragglers import LiveTry, burnt, list_tries
 from cigri.flow.withdrawals import put_back_unlaunched
 from cigri.settings.sections import JobSettings
 from cigri.states import JobState, KillReason, Outcome, TaskState
 from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.job_requests import Kill
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
-from cigri.tables.wishes import Kill
 from tests.callers import ALICE
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, launch_jobs, run_jobs, set_time, submitted_jobs
 from tests.waiting import looks

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, text
 
 from cigri.database import Database
 from cigri.flow.clusters import put_cluster, remove_cluster
-from cigri.flow.resources import find_description, mark_changed, put_description
+from cigri.flow.resource_documents import find_description, mark_changed, put_description
 from cigri.flow.views.queues import QueueView, list_queues, resources_version
 from cigri.resources.document import read_document
 from cigri.resources.inheritance import Declared, Where

@@ -7,20 +7,20 @@ import pytest
 from sqlalchemy import Connection, insert, select, update
 
 from cigri.database import Database
+from cigri.estimates.checkpoint_interval import Rhythm
 from cigri.flow.batches import put_batch
-from cigri.flow.home import grid_key
+from cigri.flow.grid_identity import grid_key
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.tasks import take_waiting
+from cigri.flow.views.checkpoint_costs import JOBS_LOOKED_AT, SavingFigures, list_saving_figures
 from cigri.flow.views.jobs import find_job
 from cigri.flow.views.live_attempts import list_attempts
-from cigri.flow.views.saving_figures import JOBS_LOOKED_AT, SavingFigures, list_saving_figures
-from cigri.rules.checkpoint_interval import Rhythm
-from cigri.rules.verdicts import Saving
+from cigri.lifecycle.verdicts import Saving
 from cigri.states import JobKind, Outcome
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.clusters import ClusterForecast
 from cigri.tables.jobs import Attempt, Batch, Job
-from modules.runner.rhythms import with_rhythms
+from modules.runner.checkpoint_intervals import with_rhythms
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, launch_jobs, submitted_jobs
 
 BEFORE = 120

@@ -8,15 +8,15 @@ from sqlalchemy import Connection, select, update
 from cigri.database import Database
 from cigri.flow.batches import put_batch
 from cigri.flow.campaigns import close_campaigns, move_campaign
+from cigri.flow.cancellations import kill_job
+from cigri.flow.cluster_visits import put_failure
 from cigri.flow.clusters import enable_cluster, find_cluster
+from cigri.flow.error_budgets import put_refusal
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.flow.home import grid_key
+from cigri.flow.grid_identity import grid_key
 from cigri.flow.launches import NewJob, list_launches, put_jobs
-from cigri.flow.steps import put_epilogues, put_prologues
-from cigri.flow.stops import kill_job
+from cigri.flow.prologues_and_epilogues import put_epilogues, put_prologues
 from cigri.flow.tasks import take_waiting
-from cigri.flow.trials import put_refusal
-from cigri.flow.visits import put_failure
 from cigri.flow.withdrawals import put_back
 from cigri.settings.sections import BudgetSettings, JobSettings
 from cigri.states import CampaignState, EventLevel, JobKind, JobState, Outcome, StepState

@@ -7,20 +7,20 @@ from cigri.database import Database
 from cigri.errors import NotFound
 from cigri.flow.batches import put_batch
 from cigri.flow.campaigns import close_campaigns, move_campaign, own_campaign
-from cigri.flow.home import grid_key
-from cigri.flow.kills import ask_kills, take_kills
+from cigri.flow.cancellations import count_left, kill_job
+from cigri.flow.grid_identity import grid_key
+from cigri.flow.kill_requests import ask_kills, take_kills
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.live_jobs import mark_missing
-from cigri.flow.steps import put_prologues
-from cigri.flow.stops import count_left, kill_job
+from cigri.flow.prologues_and_epilogues import put_prologues
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.invariants import examine
-from cigri.rules.callers import Caller, Scope
+from cigri.identity.callers import Caller, Scope
 from cigri.states import CampaignState, JobState, KillReason, Outcome, StepState, TaskState
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.grid import Event
+from cigri.tables.job_requests import Kill
 from cigri.tables.jobs import Job
-from cigri.tables.wishes import Kill
 from tests.callers import ALICE, BOB, ROOT
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 

@@ -8,10 +8,10 @@ from cigri.errors import NotFound
 from cigri.flow import buckets
 from cigri.flow.archive import archive_campaign, list_leftovers, purge_campaign, put_purged
 from cigri.flow.campaigns import close_campaigns, move_campaign, own_campaign
-from cigri.flow.stops import count_left
+from cigri.flow.cancellations import count_left
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, find_company, put_campaign, put_tasks
 from cigri.flow.views.invariants import examine
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 from cigri.states import CampaignState, CampaignType, StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.grid import Event, Project

@@ -7,8 +7,8 @@ from sqlalchemy import Connection, text
 
 from cigri.database import Database
 from cigri.flow.ends import EndedJob, put_ended
-from cigri.flow.usage import Consumption, add_up_usage, list_usage
-from cigri.flow.views.wants import list_claims, list_wants
+from cigri.flow.fair_share_usage import Consumption, add_up_usage, list_usage
+from cigri.flow.views.cluster_demands import list_claims, list_wants
 from cigri.states import JobKind, Outcome
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 

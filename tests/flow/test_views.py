@@ -13,11 +13,12 @@ from cigri.database import Database
 from cigri.drivers import Capacity
 from cigri.flow.archive import archive_campaign
 from cigri.flow.campaigns import move_campaign
+from cigri.flow.cancellations import kill_job
 from cigri.flow.cluster_states import put_cluster_state
+from cigri.flow.cluster_visits import put_failure
 from cigri.flow.clusters import enable_cluster, find_cluster
+from cigri.flow.error_budgets import Trial, put_trials
 from cigri.flow.forecasts import NewForecast, put_forecasts
-from cigri.flow.stops import kill_job
-from cigri.flow.trials import Trial, put_trials
 from cigri.flow.views.campaigns import list_campaigns, list_errors, list_parts
 from cigri.flow.views.clusters import list_cluster_views, list_usage
 from cigri.flow.views.descriptions import find_description
@@ -29,7 +30,6 @@ from cigri.flow.views.jobs import (
     list_latest_tasks,
     list_tasks,
 )
-from cigri.flow.visits import put_failure
 from cigri.settings.sections import BudgetSettings
 from cigri.states import CampaignState, JobState, KillReason, Outcome, TaskState
 from tests.callers import ALICE

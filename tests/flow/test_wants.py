@@ -7,8 +7,8 @@ from sqlalchemy import text
 
 from cigri.database import Database
 from cigri.flow.campaigns import set_own_priority, set_priority
-from cigri.flow.views.rooms import list_rooms
-from cigri.flow.views.wants import Want, list_claims, list_wants
+from cigri.flow.views.cluster_demands import Want, list_claims, list_wants
+from cigri.flow.views.schedulable_clusters import list_rooms
 from tests.callers import ALICE
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 

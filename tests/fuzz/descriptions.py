@@ -11,7 +11,7 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from cigri.jdl.reading import KNOWN_FIELDS
+from cigri.jdl.parsing import KNOWN_FIELDS
 
 
 class Written(NamedTuple):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cigri.database import Database, embedded
 from cigri.flow.clusters import put_cluster
-from cigri.settings.cluster import parse_config
+from cigri.settings.cluster_config import parse_config
 from tests.forker import Forker
 from tests.fuzz.descriptions import EVERY, Written
 from tests.fuzz.limited import little_memory

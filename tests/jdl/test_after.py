@@ -11,7 +11,7 @@ from cigri.flow.dependencies import NamedRequired
 from cigri.jdl import Description, parse
 from cigri.jdl.after import MOST_REQUIRED
 from cigri.states import AfterWhen
-from cigri.submission import wanted_before
+from cigri.submission.new_campaign import wanted_before
 
 SUCCESS, END, FAILURE = AfterWhen
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cigri.jdl import ClusterSettings, Command, Parameter, command, directory, environment, script
-from cigri.script.words import Word
+from cigri.shell.words import Word
 
 
 def cluster(**fields: Any) -> ClusterSettings:

@@ -13,7 +13,7 @@ import pytest
 
 from cigri.errors import DescriptionError
 from cigri.jdl import Command, Description, Format, additional, parse
-from cigri.jdl.length import LONGEST_WORD, MOST_BYTES
+from cigri.jdl.command_length import LONGEST_WORD, MOST_BYTES
 from cigri.jdl.problems import shown
 
 PLAIN: dict[str, Any] = {"name": "n", "exec_file": "e", "nb_jobs": 1, "clusters": {"c": {}}}

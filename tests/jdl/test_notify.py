@@ -12,7 +12,7 @@ from cigri.errors import DescriptionError
 from cigri.flow.submissions import put_campaign
 from cigri.jdl import Description, parse
 from cigri.states import Channel, NewsTag
-from cigri.submission import new_campaign
+from cigri.submission.new_campaign import new_campaign
 from tests.factories import a_cluster
 
 

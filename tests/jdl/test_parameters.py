@@ -12,7 +12,7 @@ import pytest
 
 from cigri.errors import DescriptionError
 from cigri.jdl import Description, Parameter, additional, parse
-from cigri.jdl.syntax import read_list
+from cigri.jdl.text_formats import read_list
 
 FLAT = "run"
 NAMED = "run {a} {b}"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cigri.jdl import ClusterSettings, command
 from cigri.jdl.quoting import expanded_by_sh, is_balanced, split
-from cigri.script.words import Word
+from cigri.shell.words import Word
 
 WORDS = st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12), max_size=5)
 

@@ -9,7 +9,7 @@ import pytest
 from cigri.errors import DescriptionError
 from cigri.jdl import Description, parse
 from cigri.jdl.replication import Replication
-from cigri.submission import new_campaign
+from cigri.submission.new_campaign import new_campaign
 
 
 def read(replicate: object) -> Description:

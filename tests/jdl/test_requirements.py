@@ -10,8 +10,8 @@ from cigri.admission import admit, find_rules
 from cigri.cli.preview import preview
 from cigri.errors import DescriptionError
 from cigri.jdl import Description, Format, parse
-from cigri.submission import new_campaign
-from cigri.submission.outline import outline
+from cigri.submission.new_campaign import new_campaign
+from cigri.submission.preview import outline
 
 RFC = {"SoftwareTag": ["AppVersion1", "AppVersion2"], "CPUModel": "Intel Xeon", "Memory": 4000}
 

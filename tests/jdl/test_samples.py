@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from cigri.flow.submissions import put_campaign
 from cigri.jdl import ClusterSettings, Command, Format, Heading, Resources, format_of, parse
 from cigri.jdl.parameters import SOURCES
-from cigri.jdl.reading import KNOWN_FIELDS
-from cigri.submission import new_campaign
+from cigri.jdl.parsing import KNOWN_FIELDS
+from cigri.submission.new_campaign import new_campaign
 from tests.grid import Grid
 
 ROOT = Path(__file__).parents[2]

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from modules.laboratory.cluster.batch_system import BatchSystem
 from modules.laboratory.cluster.faults import NO_FAULTS, Faults
-from modules.laboratory.cluster.jobs import GridJob, GridTask
 from modules.laboratory.cluster.machine import Machine
+from modules.laboratory.cluster.simulated_jobs import GridJob, GridTask
 from modules.laboratory.load import LocalJob
 
 OWNER = "alice"

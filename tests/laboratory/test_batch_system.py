@@ -5,8 +5,8 @@ import pytest
 from cigri.drivers import Capacity, RemoteState
 from cigri.errors import ArrayTooLarge, SubmissionRefused
 from modules.laboratory.cluster.batch_system import BatchSystem
-from modules.laboratory.cluster.jobs import JobSight, TaskEnd
 from modules.laboratory.cluster.machine import Machine, gridengine, oar, slurm
+from modules.laboratory.cluster.simulated_jobs import JobSight, TaskEnd
 from tests.laboratory.clusters import EXACT, OWNER, a_cluster, grid_jobs, local, submit
 
 

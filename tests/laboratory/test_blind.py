@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modules.laboratory.evaluation.blind import blind_makespan
 from modules.laboratory.evaluation.clairvoyant import Burden, Profile, makespan_bound
+from modules.laboratory.evaluation.list_scheduling_bound import blind_makespan
 
 TWO = Profile([(0.0, 2.0)])
 TASKS = [Burden(seconds) for seconds in (2.0, 3.0, 4.0, 7.0)]

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from cigri.drivers import FINAL, RemoteState
 from modules.laboratory.cluster.batch_system import BatchSystem
 from modules.laboratory.cluster.faults import BlackHole, Crash, Faults
-from modules.laboratory.cluster.jobs import GridJob, GridTask, JobSight, TaskEnd
 from modules.laboratory.cluster.machine import Machine
 from modules.laboratory.cluster.meters import Meters
+from modules.laboratory.cluster.simulated_jobs import GridJob, GridTask, JobSight, TaskEnd
 from modules.laboratory.load import LocalJob
 from tests.laboratory.clusters import OWNER, a_cluster
 

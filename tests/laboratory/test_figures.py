@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modules.laboratory.evaluation.figures import (
+from modules.laboratory.evaluation.metrics import (
     Forecast,
     Foretold,
     LocalDelay,

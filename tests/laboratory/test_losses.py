@@ -3,7 +3,7 @@
 import pytest
 
 from modules.laboratory.cluster.meters import Loss, Waste
-from modules.laboratory.evaluation.losses import ClusterPast, avoidable, held, lowest
+from modules.laboratory.evaluation.avoidable_losses import ClusterPast, avoidable, held, lowest
 
 FULL = [(0.0, 0.0)]
 FULL_OF_OURS = [(0.0, 8.0)]

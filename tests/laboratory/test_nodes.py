@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modules.laboratory.cluster.nodes import Nodes
+from modules.laboratory.cluster.free_cores import Nodes
 
 
 def test_a_job_goes_to_the_fullest_node_that_has_room() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cigri.database import Database, embedded, schema
-from modules.laboratory.whatif.prepared import server
+from modules.laboratory.whatif.prepared_database import server
 
 pytestmark = pytest.mark.process
 

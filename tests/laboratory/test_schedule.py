@@ -5,8 +5,8 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modules.laboratory.cluster.nodes import Nodes, Places
-from modules.laboratory.cluster.schedule import Hold, easy, hold, reservation, victims
+from modules.laboratory.cluster.easy_backfill import Hold, easy, hold, reservation, victims
+from modules.laboratory.cluster.free_cores import Nodes, Places
 
 
 class Job(NamedTuple):

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from cigri.flow.views.laboratory import Demand
-from modules.laboratory.evaluation.figures import UserService
-from modules.laboratory.evaluation.notebook import service
+from modules.laboratory.evaluation.metrics import UserService
+from modules.laboratory.evaluation.run_recorder import service
 
 
 def demand(campaign: int, user: str, wanted: int) -> Demand:

@@ -4,16 +4,16 @@ from collections.abc import Callable
 
 import pytest
 
-from cigri import orders
 from cigri.drivers import BatchRequest, RemoteState
 from cigri.errors import ArrayTooLarge, SubmissionRefused, Unreachable
-from cigri.orders import Order
-from cigri.script.words import Word
+from cigri.gateway import requests
+from cigri.gateway.requests import Order
+from cigri.shell.words import Word
 from cigri.wrapper import BatchPlan, JobCall, JobKey, JournalState, Receipt, TaskCall
 from modules.laboratory.cluster.batch_system import BatchSystem
 from modules.laboratory.cluster.faults import Faults, FaultWindow
-from modules.laboratory.cluster.jobs import GridTask
-from modules.laboratory.cluster.site import Site
+from modules.laboratory.cluster.front_end import Site
+from modules.laboratory.cluster.simulated_jobs import GridTask
 from tests.laboratory.clusters import EXACT, a_cluster
 
 EPOCH, SECONDS = 1_700_000_000.0, 10.0
@@ -24,14 +24,14 @@ def a_site(system: BatchSystem | None = None) -> Site:
     return Site(system or a_cluster(), lambda campaign_id, number: GridTask(SECONDS, number), EPOCH)
 
 
-def submission(size: int = 2, batch_id: int = 34, side: int = 1) -> orders.Submit:
+def submission(size: int = 2, batch_id: int = 34, side: int = 1) -> requests.Submit:
     """Job i is number 100 + i, and carries the tasks i and 0."""
     jobs = [
         JobCall(index, 100 + index, tuple(TaskCall(10 + n, n, 1, (Word("x"),)) for n in (index, 0)), side=side)
         for index in range(1, size + 1)
     ]
     plan = BatchPlan("abcd", 12, "c", batch_id, "dahu", "ann", Word(""), {}, "/core=1", 600, jobs)
-    return orders.Submit(plan, BatchRequest(f"cigri.abcd.{batch_id}", size, 600))
+    return requests.Submit(plan, BatchRequest(f"cigri.abcd.{batch_id}", size, 600))
 
 
 def test_what_is_submitted_runs_and_its_records_lie_in_the_outbox() -> None:
@@ -39,20 +39,20 @@ def test_what_is_submitted_runs_and_its_records_lie_in_the_outbox() -> None:
     remote_ids = site.ask("ann", submission())
     assert list(remote_ids) == [1, 2]
     site.system.advance(5.0)
-    (first, _) = site.ask("ann", orders.ListJobs("cigri.abcd."))
+    (first, _) = site.ask("ann", requests.ListJobs("cigri.abcd."))
     assert (first.tag, first.index, first.remote_id, first.state) == (TAG, 1, remote_ids[1], RemoteState.RUNNING)
     assert first.started == EPOCH + site.system.past([remote_ids[1]])[0].started  # type: ignore[operator]
     site.system.advance(60.0)
-    assert site.ask("ann", orders.ListJobs("cigri.abcd.")) == []
-    collected = site.ask("ann", orders.VisitOutbox("abcd", Receipt()))
+    assert site.ask("ann", requests.ListJobs("cigri.abcd.")) == []
+    collected = site.ask("ann", requests.VisitOutbox("abcd", Receipt()))
     assert collected.lines == {"34-1": 2, "34-2": 2}
     ends = [(posted.index, posted.record.task_id, posted.record.exit_code) for posted in collected.records]
     assert ends == [(1, 11, 1), (1, 10, 0), (2, 12, 2), (2, 10, 0)]
     assert {posted.record.seconds for posted in collected.records} == {SECONDS}
-    assert site.ask("ann", orders.VisitOutbox("abcd", Receipt({"34-1": 1, "34-2": 2}))).lines == {"34-1": 2}
+    assert site.ask("ann", requests.VisitOutbox("abcd", Receipt({"34-1": 1, "34-2": 2}))).lines == {"34-1": 2}
     over = Receipt({"34-2": 1}, frozenset({"34-1"}))
-    assert [posted.record.position for posted in site.ask("ann", orders.VisitOutbox("abcd", over)).records] == [2]
-    assert site.ask("bob", orders.VisitOutbox("abcd", Receipt())).records == ()
+    assert [posted.record.position for posted in site.ask("ann", requests.VisitOutbox("abcd", over)).records] == [2]
+    assert site.ask("bob", requests.VisitOutbox("abcd", Receipt())).records == ()
 
 
 def test_tasks_side_by_side_last_as_long_as_they_do() -> None:
@@ -60,7 +60,7 @@ def test_tasks_side_by_side_last_as_long_as_they_do() -> None:
     site.ask("ann", submission(1, side=2))
     site.system.advance(60.0)
     assert sum(end.seconds for end in site.system.ended_tasks("ann")) == SECONDS
-    records = site.ask("ann", orders.VisitOutbox("abcd", Receipt())).records
+    records = site.ask("ann", requests.VisitOutbox("abcd", Receipt())).records
     assert [posted.record.seconds for posted in records] == [SECONDS, SECONDS]
 
 
@@ -69,17 +69,17 @@ def test_a_batch_is_written_once_and_never_once_it_is_void() -> None:
     site.ask("ann", submission())
     with pytest.raises(SubmissionRefused, match="could not be written"):
         site.ask("ann", submission())
-    assert site.ask("ann", orders.VoidBatch("abcd", 12, 35))
+    assert site.ask("ann", requests.VoidBatch("abcd", 12, 35))
     with pytest.raises(SubmissionRefused, match="could not be written"):
         site.ask("ann", submission(batch_id=35))
     keys = [JobKey(12, 34, 1), JobKey(12, 35, 1)]
-    states = [one.state for one in site.ask("ann", orders.ReadJournals("abcd", keys)).values()]
+    states = [one.state for one in site.ask("ann", requests.ReadJournals("abcd", keys)).values()]
     assert states == [JournalState.ABSENT, JournalState.VOIDED]
     site.system.advance(60.0)
-    started = site.ask("ann", orders.ReadJournals("abcd", keys))[keys[0]]
+    started = site.ask("ann", requests.ReadJournals("abcd", keys))[keys[0]]
     assert (started.state, len(started.records)) == (JournalState.STARTED, 2)
-    assert not site.ask("ann", orders.VoidBatch("abcd", 12, 34))
-    assert site.ask("ann", orders.Revoke("abcd", keys)) == {keys[1]}
+    assert not site.ask("ann", requests.VoidBatch("abcd", 12, 34))
+    assert site.ask("ann", requests.Revoke("abcd", keys)) == {keys[1]}
 
 
 def test_what_one_order_is_refused_harms_no_other_that_went_with_it() -> None:
@@ -95,9 +95,9 @@ def test_what_one_order_is_refused_harms_no_other_that_went_with_it() -> None:
 def test_a_front_end_that_is_away_answers_nothing(ask: Callable[[Site, str, Order[object]], object]) -> None:
     site = a_site(a_cluster(faults=Faults(outages=(FaultWindow(0.0, 20.0),))))
     with pytest.raises(Unreachable):
-        ask(site, "ann", orders.Probe())  # type: ignore[arg-type]
+        ask(site, "ann", requests.Probe())  # type: ignore[arg-type]
 
 
 def test_an_order_that_is_not_simulated_ends_the_simulation() -> None:
     with pytest.raises(TypeError, match="PurgeCampaign"):
-        a_site().ask("ann", orders.PurgeCampaign("abcd", 1, [2]))
+        a_site().ask("ann", requests.PurgeCampaign("abcd", 1, [2]))

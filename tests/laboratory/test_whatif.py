@@ -13,17 +13,17 @@ from sqlalchemy import text
 from cigri.database import Database, schema
 from cigri.database.virtual import VirtualDatabase
 from cigri.errors import CigriError
-from cigri.flow.known_tasks import KnownPast
-from cigri.flow.picture import USAGE_STEP, take_picture
+from cigri.flow.grid_snapshot import USAGE_STEP, take_picture
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster
+from cigri.flow.task_durations import KnownPast
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
-from modules.laboratory.whatif import foresight, local_load
+from modules.laboratory.whatif import local_load, simulation
 from modules.laboratory.whatif.durations import Durations, Total, durations
-from modules.laboratory.whatif.future import CampaignOutcome, Future
 from modules.laboratory.whatif.interval import DURATION_ERRORS, SimulatedEnd, interval
 from modules.laboratory.whatif.plan import Plan, Prospect, plan
 from modules.laboratory.whatif.scale import MOST_SIMULATED_TASKS, RemainingWork, scale, shared_out
+from modules.laboratory.whatif.simulation_run import CampaignOutcome, Future
 from modules.laboratory.whatif.small_grid import board
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.flow.test_buckets import sized
@@ -224,8 +224,8 @@ def played(
 def test_a_busy_host_gives_a_simulation_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
     processor, clock = iter([5.0, 5.5, 6.0]), iter([100.0, 101.0, 140.0])
     clocks = SimpleNamespace(process_time=lambda: next(processor), monotonic=lambda: next(clock))
-    monkeypatch.setattr(foresight, "time", clocks)
-    work = foresight._work()
+    monkeypatch.setattr(simulation, "time", clocks)
+    work = simulation._work()
     assert work() == 0.5, "of a second in which others had the processor as well"
     assert work() == 10.0, "it does not wait for ever"
 
@@ -255,7 +255,7 @@ def test_what_is_cut_short_before_a_task_is_done_has_no_end_that_is_known(databa
 
 
 def test_what_never_ends_is_not_cut_short(database: Database, empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("modules.laboratory.whatif.future.FARTHEST_FUTURE", 30.0)
+    monkeypatch.setattr("modules.laboratory.whatif.simulation_run.FARTHEST_FUTURE", 30.0)
     outcome = played(database, empty_url, 0)
     assert (outcome.end, outcome.is_cut) == (None, False)
 

@@ -8,9 +8,9 @@ from sqlalchemy import text
 
 from cigri.database.virtual import VirtualDatabase
 from cigri.flow.views.invariants import examine
-from modules.laboratory.evaluation.notebook import Notebook
+from modules.laboratory.evaluation.run_recorder import Notebook
 from modules.laboratory.scenario import Scenario
-from modules.laboratory.world import WORLD_START, World
+from modules.laboratory.simulated_grid import WORLD_START, World
 
 SMALL: dict[str, Any] = {
     "name": "small",

@@ -12,13 +12,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from cigri.errors import SubmissionRefused
 from cigri.localbatch import engine, processes
+from cigri.localbatch.backfill_queue import Array
 from cigri.localbatch.engine import Engine, mark_of
-from cigri.localbatch.identity import Owner
+from cigri.localbatch.job_owner import Owner
+from cigri.localbatch.job_process import JobProcess
 from cigri.localbatch.pools import Pools
 from cigri.localbatch.processes import Inherited, Process
-from cigri.localbatch.running import JobProcess
 from cigri.localbatch.store import Store
-from cigri.localbatch.waiting import Array
 
 TOTALS = {"cpu": 4, "mem": 1000, "tmp": 50, "gnat": 3}
 NEEDS = st.fixed_dictionaries(

@@ -3,10 +3,10 @@
 import signal
 
 from cigri.localbatch import processes
+from cigri.localbatch.backfill_queue import Array
+from cigri.localbatch.job_process import JobProcess
 from cigri.localbatch.processes import Process
-from cigri.localbatch.running import JobProcess
 from cigri.localbatch.store import Job, State
-from cigri.localbatch.waiting import Array
 from tests.localbatch.host import Host
 
 COUNT = 'echo "$CIGRI_ARRAY_INDEX" >>"$D/ran"'

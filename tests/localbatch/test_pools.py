@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cigri.localbatch.backfill_queue import PASSING_PATIENCE, Array, WaitingLine
 from cigri.localbatch.pools import Pools
-from cigri.localbatch.waiting import PASSING_PATIENCE, Array, WaitingLine
 
 NEEDS = st.fixed_dictionaries(
     {"cpu": st.integers(1, 5)}, optional={"mem": st.integers(0, 12), "gpu": st.integers(0, 2)}

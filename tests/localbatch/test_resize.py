@@ -7,7 +7,7 @@ from cigri.errors import AnswerUnreadable
 from cigri.flow.clusters import put_cluster
 from cigri.localbatch import client
 from cigri.localbatch.pools import default_pools
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 from tests.grid import Grid
 from tests.localbatch.host import Host
 from tests.localbatch.test_requests import NOBODY, needs_root, say_as

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
+from cigri.localbatch.backfill_queue import Array
 from cigri.localbatch.store import Job, State, Store, read_rows
-from cigri.localbatch.waiting import Array
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.doubts import Doubted, put_doubts
+from cigri.flow.doubtful_results import Doubted, put_doubts
 from cigri.flow.excluded_nodes import list_excluded, put_exclusion
 from cigri.settings.sections import NodeSettings
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs

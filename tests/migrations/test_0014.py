@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.views.wants import list_wants
+from cigri.flow.views.cluster_demands import list_wants
 from cigri.states import Outcome
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 

@@ -1,7 +1,7 @@
 """The migration that counts remote commands: it begins at nothing, beside rows that stay."""
 
 from cigri.database import Database, schema
-from cigri.flow.command_counts import Spent, list_commands, put_commands
+from cigri.flow.remote_command_counts import Spent, list_commands, put_commands
 from tests.factories import a_campaign, a_cluster
 
 

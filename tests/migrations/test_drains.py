@@ -4,7 +4,7 @@ from sqlalchemy import text
 
 from cigri.database import Database, schema
 from cigri.flow.drains import NodeDrain, list_node_drains, put_node_drain, put_told
-from cigri.flow.kills import ask_kills
+from cigri.flow.kill_requests import ask_kills
 from cigri.states import KillReason
 from tests.factories import NOON, a_campaign, a_cluster, submitted_jobs
 

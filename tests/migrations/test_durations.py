@@ -3,7 +3,7 @@
 from sqlalchemy import select, text
 
 from cigri.database import Database, schema
-from cigri.flow.expectations import match_tasks
+from cigri.flow.expected_durations import match_tasks
 from cigri.flow.views.invariants import examine
 from cigri.tables.campaigns import Campaign
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs

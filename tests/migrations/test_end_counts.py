@@ -3,7 +3,7 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.end_counts import list_end_counts
+from cigri.flow.outcome_counts import list_end_counts
 from cigri.states import Outcome
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 

@@ -3,7 +3,7 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.home import require_home
+from cigri.flow.grid_identity import require_home
 from tests.factories import a_campaign, a_cluster, submitted_jobs
 
 

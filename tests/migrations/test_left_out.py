@@ -5,7 +5,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
 from cigri.database import Database, schema
-from cigri.flow.passes import Pass, put_pass
+from cigri.flow.module_passes import Pass, put_pass
 from cigri.flow.quarantines import put_campaign_failures, put_visit_failure
 from tests.factories import NOON, a_campaign, a_cluster
 

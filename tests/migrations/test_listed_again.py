@@ -3,8 +3,8 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.kills import ask_kills
-from cigri.flow.listed_again import ListedAgain, put_listed_again
+from cigri.flow.kill_requests import ask_kills
+from cigri.flow.relisted_jobs import ListedAgain, put_listed_again
 from cigri.flow.views.unwanted_jobs import list_over
 from cigri.states import KillReason
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs

@@ -9,7 +9,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
-from cigri import shipped
+from cigri import package_files
 from cigri.database import Database, embedded, schema
 from cigri.errors import ConfigError
 from cigri.flow.holds import hold_job
@@ -36,7 +36,7 @@ def test_migrations_make_what_tables_describe(server: Path, database_url: str, e
 
 def test_the_newest_migration_is_the_end_of_the_one_line_of_them() -> None:
     config = Config()
-    config.set_main_option("script_location", str(shipped.directory("migrations")))
+    config.set_main_option("script_location", str(package_files.directory("migrations")))
     script = ScriptDirectory.from_config(config)
     assert script.get_heads() == [schema.newest()]
     assert all(Path(one.path).name.startswith(f"{one.revision}_") for one in script.walk_revisions())

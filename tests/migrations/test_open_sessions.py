@@ -1,7 +1,7 @@
 """The migration that knows open sessions: rows of before have none."""
 
 from cigri.database import Database, schema
-from cigri.flow.command_counts import Spent, list_commands, put_commands, put_sessions
+from cigri.flow.remote_command_counts import Spent, list_commands, put_commands, put_sessions
 from tests.factories import a_cluster
 
 

@@ -3,11 +3,11 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
+from cigri.flow.affinities_and_targets import Subject, put_affinity, put_target
 from cigri.flow.campaigns import set_priority
 from cigri.flow.ceilings import put_limit
-from cigri.flow.cuts import Cut, list_cuts, put_cuts
 from cigri.flow.offers import Offer, put_offers, take_offers
-from cigri.flow.precedence import Subject, put_affinity, put_target
+from cigri.flow.pending_reasons import Cut, list_cuts, put_cuts
 from cigri.flow.quotas import list_quotas
 from cigri.states import CutReason, SubjectKind
 from tests.factories import a_campaign, a_cluster, a_quota, submitted_jobs

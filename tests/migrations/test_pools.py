@@ -3,7 +3,7 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.views.destinations import Destination, find_destination, list_barred
+from cigri.flow.views.job_destinations import Destination, find_destination, list_barred
 from tests.pools.made import match, pools_of, submit, two_clusters
 
 

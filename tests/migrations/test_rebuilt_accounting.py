@@ -3,12 +3,12 @@
 import pytest
 from sqlalchemy import Connection, text
 
-from cigri.answers.figures import AccountedWork
+from cigri.api_models.metrics import AccountedWork
 from cigri.database import Database, schema
 from cigri.flow.accounting import add_up_accounting, list_accounted, list_corrections, rebuild
 from cigri.flow.archive import archive_campaign
+from cigri.formats.units import DAY, HOUR
 from cigri.states import Outcome
-from cigri.text.units import DAY, HOUR
 from tests.factories import a_cluster
 from tests.flow.test_accounting import one_ended
 

@@ -3,7 +3,7 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.kills import ask_kills
+from cigri.flow.kill_requests import ask_kills
 from cigri.states import KillReason, Outcome
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 

@@ -3,8 +3,8 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.sessions import find_session, open_session, put_link
-from cigri.rules.callers import Scope
+from cigri.flow.browser_sessions import find_session, open_session, put_link
+from cigri.identity.callers import Scope
 
 
 def test_sessions_go_with_their_table(database: Database) -> None:

@@ -4,8 +4,8 @@ from sqlalchemy import text
 
 from cigri.database import Database, schema
 from cigri.flow.campaigns import set_own_priority
-from cigri.flow.cuts import Cut, list_cuts, put_cuts
-from cigri.flow.kills import ask_kills
+from cigri.flow.kill_requests import ask_kills
+from cigri.flow.pending_reasons import Cut, list_cuts, put_cuts
 from cigri.states import CutReason, KillReason
 from tests.callers import ALICE
 from tests.factories import a_campaign, a_cluster, submitted_jobs

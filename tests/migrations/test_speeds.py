@@ -3,7 +3,7 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.expectations import match_tasks
+from cigri.flow.expected_durations import match_tasks
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 
 

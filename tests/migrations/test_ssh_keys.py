@@ -6,7 +6,7 @@ from cigri.database import Database, schema
 from cigri.flow.challenges import put_challenge
 from cigri.flow.ssh_keys import list_keys, put_key
 from cigri.flow.tokens import list_tokens, put_token
-from cigri.rules.callers import Scope
+from cigri.identity.callers import Scope
 from cigri.ssh_keys.challenge_text import WantedToken
 from cigri.ssh_keys.public_keys import PublicKey
 from tests.callers import ALICE

@@ -4,7 +4,7 @@ from sqlalchemy import text
 
 from cigri.database import Database, schema
 from cigri.flow.views.clusters import list_tried
-from cigri.flow.views.destinations import list_closed
+from cigri.flow.views.job_destinations import list_closed
 from cigri.states import CampaignType
 from tests.pools.made import submit, two_clusters
 

@@ -4,7 +4,7 @@ from sqlalchemy import text
 
 from cigri.database import Database, schema
 from cigri.flow.tokens import list_tokens, put_token
-from cigri.rules.callers import Caller, Scope
+from cigri.identity.callers import Caller, Scope
 
 
 def test_tokens_go_with_their_table(database: Database) -> None:

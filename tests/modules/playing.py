@@ -5,15 +5,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from cigri.flow.precedence import Affinity, Subject
-from cigri.flow.usage import Consumption
-from cigri.flow.views.rooms import Room
-from cigri.flow.views.wants import Claim, Want
-from cigri.settings.cluster import ClusterConfig
+from cigri.flow.affinities_and_targets import Affinity, Subject
+from cigri.flow.fair_share_usage import Consumption
+from cigri.flow.views.cluster_demands import Claim, Want
+from cigri.flow.views.schedulable_clusters import Room
+from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType
 from modules.metascheduler.policies import Facts, load
-from modules.metascheduler.share import share
+from modules.metascheduler.progressive_filling import share
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 CYCLE = 10.0  # seconds

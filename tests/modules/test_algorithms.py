@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from cigri.errors import CigriError, ConfigError
 from cigri.jdl import ClusterSettings, parse
 from cigri.settings.algorithms import names
-from cigri.settings.cluster import parse_config
+from cigri.settings.cluster_config import parse_config
 from cigri.settings.sections import Settings
 from modules.predictor.algorithms import MOST_JOBS, Flow, Prediction, lean, load, model_free, pi
 

@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import Row, text
 
 from cigri.database import Database
-from cigri.flow.views.alike_campaigns import list_alike
-from cigri.gateway import Gateway
-from cigri.program.tools import Tools
+from cigri.flow.views.forecast_groups import list_alike
+from cigri.gateway.transport_gateway import Gateway
+from cigri.runtime.pass_context import Tools
 from cigri.settings.sections import Settings
 from modules import predictor
 from modules.predictor.algorithms import Flow, Prediction, load

@@ -15,11 +15,11 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.flow.command_counts import list_commands
 from cigri.flow.offers import Offer, put_offers
 from cigri.flow.quarantines import list_quarantines
-from cigri.flow.views.pulse import find_pulse
-from cigri.rules.standstill import standstills
+from cigri.flow.remote_command_counts import list_commands
+from cigri.flow.views.heartbeats import find_pulse
+from cigri.presentation.outages import standstills
 from cigri.settings.sections import AlmightySettings, Settings
 from modules.almighty import Almighty
 from modules.almighty.worker import PRELOADED, Worker

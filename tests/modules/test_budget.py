@@ -7,13 +7,13 @@ from sqlalchemy import text
 from cigri.database import Database
 from cigri.flow.clusters import find_cluster
 from cigri.flow.ends import EndedAttempt, EndedJob
-from cigri.flow.fixes import fix_events
-from cigri.rules.callers import Caller
-from cigri.rules.verdicts import Verdict
+from cigri.flow.event_fixes import fix_events
+from cigri.identity.callers import Caller
+from cigri.lifecycle.verdicts import Verdict
 from cigri.settings.sections import BudgetSettings
 from cigri.states import JobKind, Outcome, TaskState
-from modules.updator.notices import events, trials
-from modules.updator.observation import Ends
+from modules.updator.end_events import events, trials
+from modules.updator.job_conclusions import Ends
 from tests.factories import a_cluster
 from tests.grid import Grid
 

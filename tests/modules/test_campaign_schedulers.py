@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cigri.errors import ConfigError
 from cigri.flow.offers import TakenOffer
 from cigri.flow.tasks import WaitingTask
-from cigri.rules.scheduler_in_use import serving
+from cigri.lifecycle.active_scheduler import serving
 from cigri.states import CampaignType
 from modules.campaign_schedulers import Place, assign, load, names
 from modules.campaign_schedulers.jobs.grouping import Size

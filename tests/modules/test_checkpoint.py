@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from cigri.estimates.checkpoint_interval import SavingCost, choose_rhythm
 from cigri.flow.checkpoint_requests import ask_checkpoints
 from cigri.flow.clusters import enable_cluster
-from cigri.rules.callers import Caller
-from cigri.rules.checkpoint_interval import SavingCost, choose_rhythm
+from cigri.identity.callers import Caller
 from tests.grid import Grid, local_site, until
 from tests.localbatch.host import Host
 

@@ -11,11 +11,11 @@ from types import ModuleType
 import pytest
 
 from cigri.errors import OutcomeUnknown
+from cigri.flow.cluster_visits import put_account_failure
 from cigri.flow.clusters import ClusterRow, list_clusters
-from cigri.flow.kills import ask_kills
-from cigri.flow.visits import put_account_failure
-from cigri.gateway import ACCOUNTS, Gateway
-from cigri.script.answers import Answer
+from cigri.flow.kill_requests import ask_kills
+from cigri.gateway.transport_gateway import ACCOUNTS, Gateway
+from cigri.shell.results import Answer
 from cigri.states import KillReason
 from modules import campaign_schedulers, killer, metascheduler, runner, updator
 from tests.grid import Grid, Site, local_site, until

@@ -14,14 +14,14 @@ from cigri.flow.campaigns import move_campaign
 from cigri.flow.ends import EndedAttempt, put_ended
 from cigri.flow.tasks import redo_tasks
 from cigri.flow.views.campaigns import list_campaigns, list_parts
-from cigri.orders import FetchFiles, FetchRest
-from cigri.rules.callers import Caller
-from cigri.rules.obstacles import obstacle
-from cigri.rules.verdicts import STAYS
+from cigri.gateway.requests import FetchFiles, FetchRest
+from cigri.identity.callers import Caller
+from cigri.lifecycle.verdicts import STAYS
+from cigri.presentation.run_status import obstacle
 from cigri.states import CampaignState, Outcome, TaskState
-from cigri.wrapper.parcels import FilePiece
+from cigri.wrapper.output_fetching import FilePiece
 from modules import janitor, stager
-from modules.stager import collecting, parcel_source
+from modules.stager import cluster_files, collecting
 from tests.factories import NOON
 from tests.grid import Grid
 
@@ -263,8 +263,8 @@ def test_a_cluster_that_lies_writes_nothing_elsewhere(lie: str, local: Grid, tmp
 def test_a_large_file_goes_on_where_it_was(
     local: Grid, tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cigri.outputs.landing.WRITTEN_AGAIN", 100_000)
-    monkeypatch.setattr(parcel_source, "MOST_ASKED", parcel_source.LEAST_ASKED)
+    monkeypatch.setattr("cigri.outputs.assembling.WRITTEN_AGAIN", 100_000)
+    monkeypatch.setattr(cluster_files, "MOST_ASKED", cluster_files.LEAST_ASKED)
     left = [5]
 
     def cut(_: object, told: list[FilePiece]) -> list[FilePiece]:
@@ -278,14 +278,14 @@ def test_a_large_file_goes_on_where_it_was(
     local.run_to_end()
     content = (tmp_path / "results" / "0" / "big").read_bytes()
     assert content == (b"0123456789\n" * LARGE)[:LARGE]
-    assert sum(gate.came) < LARGE + 200_000 + parcel_source.LEAST_ASKED
+    assert sum(gate.came) < LARGE + 200_000 + cluster_files.LEAST_ASKED
 
 
 def test_others_have_their_turn_beside_a_large_file(
     local: Grid, tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cigri.outputs.landing.WRITTEN_AGAIN", 100_000)
-    monkeypatch.setattr(parcel_source, "MOST_ASKED", parcel_source.LEAST_ASKED)
+    monkeypatch.setattr("cigri.outputs.assembling.WRITTEN_AGAIN", 100_000)
+    monkeypatch.setattr(cluster_files, "MOST_ASKED", cluster_files.LEAST_ASKED)
     monkeypatch.setattr(collecting, "TURN_OF_CLUSTER", 1_000_000)
     monkeypatch.setattr(collecting, "TURN_OF_CAMPAIGN", 1_000_000)
     submit(local, tmp_path / "large", 1, f"yes 0123456789 | head -c {LARGE} >big", outputs=["big"])
@@ -320,7 +320,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.parametrize("spare", [16 * 2**20, -(10**9)], ids=["it is seen before", "a write fails"])
 def test_a_full_disk_loses_nothing(spare: int, small_disk: Path, local: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cigri.outputs.landing.SPARE", spare)
+    monkeypatch.setattr("cigri.outputs.assembling.SPARE", spare)
     filler = small_disk / "filler"
     filler.write_bytes(b"x" * 19_000_000)
     submit(local, small_disk / "results", 2, f"yes | head -c {LARGE} >big", outputs=["big"])
@@ -328,7 +328,7 @@ def test_a_full_disk_loses_nothing(spare: int, small_disk: Path, local: Grid, mo
     assert any(word in events(local, "OUTPUTS_NOT_COLLECTED")[0]["message"] for word in ("no room", "No space left"))
     assert counted(local)[2:] == (0, 0)
     filler.unlink()
-    monkeypatch.setattr("cigri.outputs.landing.SPARE", 0)
+    monkeypatch.setattr("cigri.outputs.assembling.SPARE", 0)
     local.run_to_end()
     assert [(small_disk / "results" / str(n) / "big").stat().st_size for n in range(2)] == [LARGE, LARGE]
     assert events(local, "OUTPUTS_LOST") == []

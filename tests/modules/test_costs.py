@@ -17,18 +17,18 @@ from cigri.flow.campaigns import move_campaign
 from cigri.flow.clusters import ClusterRow, put_cluster
 from cigri.flow.launches import NewJob, put_jobs
 from cigri.flow.tasks import take_waiting
-from cigri.flow.views.alike_campaigns import list_alike
-from cigri.flow.views.progress import list_progress
-from cigri.flow.views.wants import list_wants
-from cigri.gateway import Gateway
-from cigri.program.tools import Tools
-from cigri.script.answers import Answer
+from cigri.flow.views.campaign_progress import list_progress
+from cigri.flow.views.cluster_demands import list_wants
+from cigri.flow.views.forecast_groups import list_alike
+from cigri.gateway.transport_gateway import Gateway
+from cigri.runtime.pass_context import Tools
 from cigri.settings.sections import Settings
+from cigri.shell.results import Answer
 from cigri.states import CampaignState
 from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, updator
+from modules.metascheduler.pending_reasons import explain
 from modules.metascheduler.policies import load
-from modules.metascheduler.share import share
-from modules.metascheduler.why_not import explain
+from modules.metascheduler.progressive_filling import share
 from tests.bench.share import large_grid
 from tests.callers import ALICE
 from tests.factories import a_campaign, a_cluster
@@ -157,7 +157,7 @@ def test_forecasts_that_say_the_same_are_not_written_again(database: Database) -
 @pytest.mark.process
 def test_rows_of_a_pass_are_hardly_ever_searched_for_garbage() -> None:
     script = "collections = []; gc.callbacks.append(lambda phase, about: collections.append(about['generation']))"
-    script = f"import gc; from cigri.program.tools import collect_seldom; collect_seldom(); {script}"
+    script = f"import gc; from cigri.runtime.pass_context import collect_seldom; collect_seldom(); {script}"
     script += "; rows = [(n, n) for n in range(200_000)]; print(*collections)"
     told = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True)
     assert 0 < len(told.stdout.split()) <= 10

@@ -11,16 +11,16 @@ from cigri.flow.forecasts import NewForecast, list_in_all, put_forecasts
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.campaigns import list_campaigns
-from cigri.flow.views.wants import list_claims, list_wants
+from cigri.flow.views.cluster_demands import list_claims, list_wants
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignState
 from cigri.tables.campaigns import Campaign
 from modules.metascheduler.policies import Facts
 from modules.metascheduler.policies.eta import order as eta
 from modules.metascheduler.ranking import line_up
-from modules.predictor.campaign_pace import standing
-from modules.predictor.estimates import estimate, together
-from modules.predictor.eta.dates import pressure, told
+from modules.predictor.campaign_estimates import estimate, together
+from modules.predictor.campaign_work import standing
+from modules.predictor.eta.published_dates import pressure, told
 from tests.factories import NOON, a_campaign, a_cluster
 from tests.modules.test_policies import a_claim
 from tests.modules.test_predictor import NOW, forecasts, progress

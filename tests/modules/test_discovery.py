@@ -14,7 +14,7 @@ from cigri.flow.discovered_nodes import list_undiscovered, put_no_nodes, put_nod
 from cigri.flow.views.events import EventChoice, list_events
 from cigri.flow.views.queues import list_queues, list_sourced, resources_version
 from cigri.resources.nodes import NodeClass
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 from tests.callers import ROOT
 from tests.factories import NOON, a_cluster, set_time
 from tests.grid import Grid

@@ -10,17 +10,17 @@ from cigri.database import Database
 from cigri.flow.campaigns import close_campaigns
 from cigri.flow.clusters import find_cluster
 from cigri.flow.ends import EndedAttempt
+from cigri.flow.event_fixes import fix_events
 from cigri.flow.excluded_nodes import list_excluded, list_excluded_nodes
-from cigri.flow.fixes import fix_events
+from cigri.flow.views.cluster_demands import list_wants
 from cigri.flow.views.invariants import examine as find_broken
-from cigri.flow.views.wants import list_wants
-from cigri.gateway import Gateway
-from cigri.program.tools import Report, Tools
-from cigri.rules.verdicts import Verdict
+from cigri.gateway.transport_gateway import Gateway
+from cigri.lifecycle.verdicts import Verdict
+from cigri.runtime.pass_context import Report, Tools
 from cigri.settings.sections import NodeSettings, Settings
 from cigri.states import Outcome, TaskState
 from cigri.tables.resources import NodeClass
-from modules.updator.doubts import examine
+from modules.updator.doubtful_results import examine
 from tests.callers import ALICE
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 

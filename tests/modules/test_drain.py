@@ -11,7 +11,7 @@ from cigri.database import server_time
 from cigri.flow.clusters import enable_cluster
 from cigri.flow.drains import DrainWish, NodeDrain, end_node_drains, put_drain, put_node_drain
 from cigri.flow.excluded_nodes import list_all_excluded
-from cigri.rules.deadlines import read_moment
+from cigri.settings.deadlines import read_moment
 from modules import killer
 from tests.cli.running import Run, running
 from tests.grid import Grid, until

@@ -14,9 +14,9 @@ from cigri.database import Database
 from cigri.flow.launches import NewJob
 from cigri.flow.offers import TakenOffer
 from cigri.flow.tasks import WaitingTask, take_waiting
-from cigri.flow.views.wants import Want, list_wants
+from cigri.flow.views.cluster_demands import Want, list_wants
 from cigri.states import CampaignType, Outcome
-from modules.campaign_schedulers.jobs.elsewhere import elsewhere
+from modules.campaign_schedulers.jobs.retry_placement import elsewhere
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 from tests.grid import Grid, local_site
 from tests.localbatch.host import Host

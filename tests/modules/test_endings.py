@@ -4,8 +4,8 @@ from math import inf, sqrt
 
 import pytest
 
-from cigri.flow.views.service import JobUnderWay
-from modules.predictor.endings import Ending, Lasting, endings, jobs_that_end, lasting_of
+from cigri.flow.views.cluster_service import JobUnderWay
+from modules.predictor.freed_cores import Ending, Lasting, endings, jobs_that_end, lasting_of
 
 JOB = JobUnderWay(
     campaign_id=1,

@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from cigri import jdl
 from cigri.flow.submissions import put_campaign
-from cigri.submission import new_campaign
+from cigri.submission.new_campaign import new_campaign
 from tests.grid import Grid
 
 ROOT = Path(__file__).parents[2]

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from cigri.flow.fixes import fix_events
-from cigri.rules.callers import Caller
+from cigri.flow.event_fixes import fix_events
+from cigri.identity.callers import Caller
 from modules import updator
 from tests.grid import Grid, until
 

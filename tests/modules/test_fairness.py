@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from cigri.flow.precedence import Affinity, Subject
+from cigri.flow.affinities_and_targets import Affinity, Subject
 from cigri.settings.sections import PolicySettings
 from cigri.states import SubjectKind
 from modules.metascheduler.policies import names

@@ -6,9 +6,9 @@ import pytest
 
 from cigri.cli import gridstat
 from cigri.drivers import BatchRequest, ResourceRequest
-from cigri.settings.cluster import parse_config
+from cigri.settings.cluster_config import parse_config
 from modules.operator import main
-from modules.runner.stand_in import mapped
+from modules.runner.fallback_mapping import mapped
 from tests.grid import Grid, local_site
 
 POOLS = {"cpu": 4, "mem": 4000, "licence": 1}

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cigri.estimates.clamping import LARGEST_TIME
 from cigri.estimates.durations import counted
-from cigri.estimates.plausible import LARGEST_TIME
-from cigri.flow.views.job_sizes import Ground
-from cigri.flow.views.tries import LiveTry
+from cigri.flow.views.job_sizing import Ground
+from cigri.flow.views.stragglers import LiveTry
 from modules.campaign_schedulers.finalize import replicate
-from modules.campaign_schedulers.jobs.outlook import Outlook
+from modules.campaign_schedulers.jobs.completion_model import Outlook
 
 LASTED = [100.0] * 90 + [1000.0] * 10
 """Seconds of the tasks that have succeeded on a cluster of the usual speed."""

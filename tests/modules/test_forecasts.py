@@ -13,9 +13,9 @@ from sqlalchemy.dialects.postgresql import JSONB
 from cigri.database import Database
 from cigri.estimates.durations import counted
 from cigri.flow.forecasts import NewForecast
-from cigri.flow.views.progress import Progress
-from cigri.gateway import Gateway
-from cigri.program.tools import Tools
+from cigri.flow.views.campaign_progress import Progress
+from cigri.gateway.transport_gateway import Gateway
+from cigri.runtime.pass_context import Tools
 from cigri.settings.sections import Settings
 from cigri.tables.campaigns import CampaignCluster, Forecast
 from modules import campaign_schedulers, metascheduler, predictor

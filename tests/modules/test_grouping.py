@@ -14,10 +14,10 @@ from cigri.flow.cluster_states import put_cluster_state
 from cigri.flow.forecasts import NewClusterForecast, put_cluster_forecasts
 from cigri.flow.live_jobs import mark_missing
 from cigri.flow.offers import Offer, put_offers
-from cigri.flow.views.job_sizes import SharePace, list_share_paces
-from cigri.gateway import Gateway
+from cigri.flow.views.job_sizing import SharePace, list_share_paces
+from cigri.gateway.transport_gateway import Gateway
 from cigri.jdl import ClusterSettings
-from cigri.program.tools import Tools
+from cigri.runtime.pass_context import Tools
 from cigri.settings.sections import Settings
 from cigri.states import CeilingKind
 from modules import campaign_schedulers

@@ -7,9 +7,9 @@ import pytest
 
 from cigri.drivers import Control
 from cigri.drivers.local import Local
+from cigri.flow.cancellations import kill_job
 from cigri.flow.holds import hold_campaign, hold_job, resume_campaign, resume_job
-from cigri.flow.stops import kill_job
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 from modules import killer, updator
 from tests.grid import Grid, Site, local_site, until
 from tests.localbatch.host import Host

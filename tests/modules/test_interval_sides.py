@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from cigri.estimates.durations import counted
-from cigri.flow.views.progress import Progress
-from modules.predictor.campaign_pace import standing
+from cigri.flow.views.campaign_progress import Progress
+from modules.predictor.campaign_work import standing
 from modules.predictor.eta.campaign_end import Interval, interval
 from modules.predictor.eta.last_task import Bag, RunningTasks, last_end
 from modules.predictor.lifetimes import Lifetimes

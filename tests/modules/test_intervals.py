@@ -10,12 +10,12 @@ import pytest
 
 from cigri.estimates.calibration import ToldInterval, calibration
 from cigri.estimates.durations import counted
-from cigri.flow.views.progress import Progress
+from cigri.flow.views.campaign_progress import Progress
 from modules.predictor import EndConditions, forecast
+from modules.predictor.algorithm_inputs import flow
 from modules.predictor.algorithms import Prediction
-from modules.predictor.campaign_pace import CampaignPace, standing
+from modules.predictor.campaign_work import CampaignPace, standing
 from modules.predictor.eta.campaign_end import Interval, interval
-from modules.predictor.flows import flow
 from modules.predictor.local_load import LocalLoadOutlook
 from tests.modules.test_predictor import NOW, progress
 

@@ -14,18 +14,18 @@ from cigri.database import Database
 from cigri.flow.clusters import ClusterRow, find_cluster, list_clusters
 from cigri.flow.offers import Offer, TakenOffer, put_offers
 from cigri.flow.quarantines import list_quarantines
-from cigri.flow.views.wants import Want
-from cigri.gateway import Gateway
-from cigri.program.isolation import isolated_visit
-from cigri.program.tools import Report, Tools
-from cigri.script.answers import Answer, Bundle
+from cigri.flow.views.cluster_demands import Want
+from cigri.gateway.transport_gateway import Gateway
+from cigri.runtime.failure_isolation import isolated_visit
+from cigri.runtime.pass_context import Report, Tools
 from cigri.settings.sections import PolicySettings, Settings
+from cigri.shell.results import Answer, Bundle
 from modules import campaign_schedulers, killer, matcher, metascheduler, predictor
-from modules.metascheduler.capacity_left import Stock
-from modules.metascheduler.policy import PolicyFailed
-from modules.metascheduler.share import share
+from modules.metascheduler.progressive_filling import share
+from modules.metascheduler.remaining_capacity import Stock
+from modules.metascheduler.site_policy import PolicyFailed
 from modules.predictor.algorithms import Flow, PredictFlow, Prediction, load
-from modules.runner.plan import plan_batch
+from modules.runner.batch_spec import plan_batch
 from tests.factories import NOON, a_campaign, a_cluster, set_time
 from tests.grid import Grid
 from tests.pools.made import GB, put_nodes, submit
@@ -273,9 +273,9 @@ def test_a_policy_that_fails_leaves_first_come_first_served(
     tools: Tools, campaigns: list[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: str
 ) -> None:
     """Nobody waits for the operator, whom the failing module tells; "": there is no such policy any more."""
-    from modules.metascheduler import policies, policy
+    from modules.metascheduler import policies, site_policy
 
-    monkeypatch.setattr(policy, "PURE_LIMIT", 0.1)
+    monkeypatch.setattr(site_policy, "PURE_LIMIT", 0.1)
     if wrong:
         head = "from modules.metascheduler.policies import Turn\ndef order(claims, facts):\n    "
         (tmp_path / "odd_policy.py").write_text(head + wrong + "\n")

@@ -8,9 +8,9 @@ import pytest
 from cigri.drivers import Driver
 from cigri.drivers.local import Local
 from cigri.flow.campaigns import move_campaign
+from cigri.flow.cancellations import kill_job
 from cigri.flow.clusters import put_cluster
-from cigri.flow.stops import kill_job
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 from cigri.states import CampaignState
 from modules import killer, updator
 from tests.grid import Grid, Site, local_site, until

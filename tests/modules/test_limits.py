@@ -6,7 +6,7 @@ import pytest
 
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.clusters import enable_cluster, find_cluster, put_cluster
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 from cigri.states import CampaignState
 from modules import campaign_schedulers, metascheduler, updator
 from tests.grid import Grid

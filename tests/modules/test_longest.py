@@ -6,15 +6,15 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.flow.expectations import match_tasks
+from cigri.flow.expected_durations import match_tasks
 from cigri.flow.tasks import Backlog
-from cigri.flow.views.job_sizes import Crew, Ground
-from cigri.gateway import Gateway
-from cigri.program.tools import Tools
+from cigri.flow.views.job_sizing import Crew, Ground
+from cigri.gateway.transport_gateway import Gateway
+from cigri.runtime.pass_context import Tools
 from cigri.settings.sections import Settings
 from modules import campaign_schedulers, metascheduler, predictor
-from modules.campaign_schedulers.jobs.longest import Offered, earliest_end, portions
-from modules.campaign_schedulers.jobs.outlook import Outlook
+from modules.campaign_schedulers.jobs.completion_model import Outlook
+from modules.campaign_schedulers.jobs.longest_first import Offered, earliest_end, portions
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 from tests.modules.test_finalize import a_try
 

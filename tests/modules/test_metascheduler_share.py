@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from cigri.estimates.completion import expected_seconds
 from cigri.flow.ceilings import Ceiling, Ceilings
-from cigri.flow.cuts import Cut
 from cigri.flow.offers import Offer
-from cigri.flow.views.rooms import Room
-from cigri.flow.views.wants import Claim, Want
-from cigri.settings.cluster import ClusterConfig
+from cigri.flow.pending_reasons import Cut
+from cigri.flow.views.cluster_demands import Claim, Want
+from cigri.flow.views.schedulable_clusters import Room
+from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType, CeilingKind, CutReason
+from modules.metascheduler.pending_reasons import explain
 from modules.metascheduler.policies import load, names
-from modules.metascheduler.share import NO_CEILINGS, share
-from modules.metascheduler.why_not import explain
+from modules.metascheduler.progressive_filling import NO_CEILINGS, share
 
 NO_SCOUTS = PolicySettings(scouts=0)
 

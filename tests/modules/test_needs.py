@@ -13,10 +13,10 @@ from cigri.flow.batches import PreparedBatch
 from cigri.flow.clusters import find_cluster, put_cluster
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.tasks import take_waiting
-from cigri.flow.views.eligibility import list_whys
+from cigri.flow.views.queue_verdicts import list_whys
 from cigri.states import RejectCode
 from modules import updator
-from modules.runner.plan import plan_batch
+from modules.runner.batch_spec import plan_batch
 from tests.factories import NOON, a_cluster
 from tests.flow.test_buckets import SIZED, sized
 from tests.grid import Grid, local_site, until

@@ -23,14 +23,14 @@ from cigri.flow.campaigns import close_campaigns, move_campaign
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.messages import take_due
 from cigri.flow.subscriptions import put_subscription
-from cigri.gateway import Gateway
-from cigri.program.tools import Report, Tools
-from cigri.rules.callers import Caller
-from cigri.rules.subscribing import read_subscribing
+from cigri.formats.subscriptions import read_subscribing
+from cigri.gateway.transport_gateway import Gateway
+from cigri.identity.callers import Caller
+from cigri.runtime.pass_context import Report, Tools
 from cigri.settings.sections import NotifySettings, Settings
 from cigri.states import CampaignState, EventLevel, Outcome, Severity
 from modules import notifier
-from modules.notifier import readers
+from modules.notifier import recipients
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 from tests.grid import until
 from tests.receivers import MailServer, WebServer, mail_server, web_server
@@ -396,7 +396,7 @@ def test_a_name_that_means_another_address_a_moment_later_is_not_asked_there(
         asked.append(address[0])
         raise TimeoutError("timed out")
 
-    monkeypatch.setattr("modules.notifier.reachable.socket.getaddrinfo", resolved)
+    monkeypatch.setattr("modules.notifier.allowed_networks.socket.getaddrinfo", resolved)
     monkeypatch.setattr("modules.notifier.webhooks.socket.create_connection", connect)
     told.subscribe(f"[ERROR]webhook:http://rebinding.example:{web.port}/x")
     told.fail(campaign(told))
@@ -479,7 +479,7 @@ def test_a_campaign_that_raises_does_not_stop_others(
     bad, good = campaign(told, name="bad"), campaign(told)
     told.fail(bad)
     told.fail(good)
-    whole = readers.wanted_by
+    whole = recipients.wanted_by
 
     def raising(reader: Any, events: Any) -> Any:
         if events[0].campaign_id == bad:

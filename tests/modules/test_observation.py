@@ -8,12 +8,12 @@ import pytest
 from cigri.drivers import RemoteJob, RemoteState
 from cigri.flow.live_jobs import SeenJob, WatchedJob
 from cigri.flow.views.live_attempts import LiveAttempt
-from cigri.settings.cluster import ClusterConfig
+from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import JobSettings
 from cigri.states import JobKind, JobState, KillReason, Outcome, TaskState
 from cigri.wrapper import Cause, JournalState, TaskRecord
-from modules.updator.answers import list_asked_after
-from modules.updator.observation import Element, Ends, Findings, JournalReport, Sight, conclude, find
+from modules.updator.account_observation import list_asked_after
+from modules.updator.job_conclusions import Element, Ends, Findings, JournalReport, Sight, conclude, find
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 CONFIG = ClusterConfig(driver="local", record_grace=10, lost_after=120)

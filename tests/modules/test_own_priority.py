@@ -2,15 +2,15 @@
 
 import pytest
 
-from cigri.flow.precedence import Affinity
-from cigri.flow.views.holdings import Holding
-from cigri.flow.views.wants import Claim, Want
+from cigri.flow.affinities_and_targets import Affinity
+from cigri.flow.views.cluster_demands import Claim, Want
+from cigri.flow.views.occupancy import Holding
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType
+from modules.metascheduler.fairness_withdrawals import standings
 from modules.metascheduler.policies import Facts, load, names
+from modules.metascheduler.progressive_filling import share
 from modules.metascheduler.ranking import line_up
-from modules.metascheduler.recall import standings
-from modules.metascheduler.share import share
 from tests.modules.test_metascheduler_share import a_room, a_want
 
 FACTS = Facts(frozenset({Affinity("al", 1)}))

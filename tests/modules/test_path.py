@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.flow.views.paths import Edge
+from cigri.flow.views.dependency_graph import Edge
 from modules.predictor.eta.campaign_end import Interval
 from modules.predictor.eta.own_time import own_times
 from modules.predictor.eta.path import OwnTime, behind, ends

@@ -6,9 +6,9 @@ from math import exp
 import pytest
 
 from cigri.errors import ConfigError
-from cigri.flow.precedence import Affinity, Subject
-from cigri.flow.usage import Consumption
-from cigri.flow.views.wants import BegunCampaign, Claim
+from cigri.flow.affinities_and_targets import Affinity, Subject
+from cigri.flow.fair_share_usage import Consumption
+from cigri.flow.views.cluster_demands import BegunCampaign, Claim
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType, SubjectKind
 from modules.metascheduler.policies import Facts, load, names

@@ -7,12 +7,12 @@ import pytest
 from cigri.estimates.calibration import ToldInterval, calibration
 from cigri.estimates.durations import counted
 from cigri.flow.forecasts import NewForecast
-from cigri.flow.views.progress import Progress
+from cigri.flow.views.campaign_progress import Progress
 from modules.predictor import forecast
+from modules.predictor.algorithm_inputs import flow
 from modules.predictor.algorithms import Prediction
-from modules.predictor.campaign_pace import standing
-from modules.predictor.estimates import deviation, throughput
-from modules.predictor.flows import flow
+from modules.predictor.campaign_estimates import deviation, throughput
+from modules.predictor.campaign_work import standing
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select, text, update
 
 from cigri.database import Database
-from cigri.flow.cuts import Cut, list_cuts
 from cigri.flow.offers import TakenOffer
+from cigri.flow.pending_reasons import Cut, list_cuts
 from cigri.flow.tasks import WaitingTask
+from cigri.flow.views.cluster_demands import Want, list_wants
 from cigri.flow.views.queued_jobs import Queued
-from cigri.flow.views.rooms import Room, list_rooms
-from cigri.flow.views.wants import Want, list_wants
-from cigri.gateway import Gateway
-from cigri.program.tools import Tools
-from cigri.settings.cluster import ClusterConfig
+from cigri.flow.views.schedulable_clusters import Room, list_rooms
+from cigri.gateway.transport_gateway import Gateway
+from cigri.runtime.pass_context import Tools
+from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import PolicySettings, Settings
 from cigri.states import CampaignType, CutReason, JobState
 from cigri.tables.jobs import Attempt, Job
@@ -24,11 +24,11 @@ from cigri.tables.tasks import Task
 from modules import campaign_schedulers, metascheduler
 from modules.campaign_schedulers import assign
 from modules.campaign_schedulers.jobs.grouping import Size
-from modules.campaign_schedulers.jobs.queues import Queues, Waiting
-from modules.metascheduler.capacity_left import Stock
+from modules.campaign_schedulers.jobs.queue_budget import Queues, Waiting
+from modules.metascheduler.pending_reasons import explain
 from modules.metascheduler.policies import load
-from modules.metascheduler.share import share
-from modules.metascheduler.why_not import explain
+from modules.metascheduler.progressive_filling import share
+from modules.metascheduler.remaining_capacity import Stock
 from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
 from tests.modules.test_metascheduler_share import a_want, claims_of
 

@@ -7,23 +7,23 @@ import pytest
 from sqlalchemy import Connection, func, select, text, update
 
 from cigri.database import Database
-from cigri.flow.cuts import list_cuts
 from cigri.flow.launches import NewJob, put_jobs
+from cigri.flow.pending_reasons import list_cuts
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.flow.tasks import take_waiting
-from cigri.flow.views.holdings import Recall, list_recalled
+from cigri.flow.views.cluster_demands import list_wants
+from cigri.flow.views.occupancy import Recall, list_recalled
 from cigri.flow.views.queued_jobs import list_queued, lock_queues
-from cigri.flow.views.rooms import list_rooms
-from cigri.flow.views.wants import list_wants
-from cigri.gateway import Gateway
-from cigri.program.tools import Tools
+from cigri.flow.views.schedulable_clusters import list_rooms
+from cigri.gateway.transport_gateway import Gateway
+from cigri.runtime.pass_context import Tools
 from cigri.settings.sections import PolicySettings, Settings
 from cigri.states import CampaignType, CutReason
 from cigri.tables.campaigns import Bucket
 from cigri.tables.jobs import Job
 from cigri.tables.tasks import Task
 from modules import campaign_schedulers, metascheduler
-from modules.metascheduler.recall import without
+from modules.metascheduler.fairness_withdrawals import without
 from tests.factories import NOON, a_cluster, submitted_jobs
 from tests.waiting import looks
 

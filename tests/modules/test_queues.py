@@ -9,9 +9,9 @@ from cigri.database import Database
 from cigri.drivers import Capacity
 from cigri.flow.cluster_states import put_cluster_state
 from cigri.flow.views.unwanted_jobs import Patience, Queue, list_queues, list_unwanted
-from cigri.settings.cluster import ClusterConfig
+from cigri.settings.cluster_config import ClusterConfig
 from cigri.states import KillReason, Outcome
-from modules.killer.queues import most_useful
+from modules.killer.queue_length import most_useful
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, set_time, submitted_jobs
 
 pytestmark = pytest.mark.noon

@@ -10,18 +10,17 @@ from sqlalchemy import Connection, text
 
 from cigri.database import Database
 from cigri.database.virtual import VirtualDatabase
-from cigri.flow.kills import ask_kills, take_kills
+from cigri.flow.kill_requests import ask_kills, take_kills
 from cigri.flow.live_jobs import mark_missing
-from cigri.flow.views.holdings import Holding, Recall, Recalled, count_waiting, list_holdings, list_recalled
+from cigri.flow.views.cluster_demands import list_wants
 from cigri.flow.views.invariants import examine
-from cigri.flow.views.rooms import list_rooms
+from cigri.flow.views.occupancy import Holding, Recall, Recalled, count_waiting, list_holdings, list_recalled
+from cigri.flow.views.schedulable_clusters import list_rooms
 from cigri.flow.views.unwanted_jobs import list_queues
-from cigri.flow.views.wants import list_wants
 from cigri.states import CutReason, KillReason, Outcome
 from modules.laboratory.scenario import Scenario
-from modules.laboratory.world import World
-from modules.metascheduler.policies import Turn
-from modules.metascheduler.recall import (
+from modules.laboratory.simulated_grid import World
+from modules.metascheduler.fairness_withdrawals import (
     BEHIND_ALL,
     CampaignCores,
     Shared,
@@ -32,8 +31,9 @@ from modules.metascheduler.recall import (
     taken_back,
     without,
 )
-from modules.metascheduler.share import share
-from modules.metascheduler.why_not import explain
+from modules.metascheduler.pending_reasons import explain
+from modules.metascheduler.policies import Turn
+from modules.metascheduler.progressive_filling import share
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 from tests.modules.test_metascheduler_share import NO_SCOUTS, a_room, a_want, claims_of
 

@@ -8,8 +8,8 @@ from cigri.drivers import BatchRequest
 from cigri.drivers.local import Local
 from cigri.errors import ArrayTooLarge
 from cigri.flow.clusters import put_cluster
-from cigri.flow.stress import FrontEndPace, put_front_end_pace
-from cigri.script.answers import Answer
+from cigri.flow.front_end_stress import FrontEndPace, put_front_end_pace
+from cigri.shell.results import Answer
 from modules import campaign_schedulers, metascheduler, runner, updator
 from tests.grid import Grid
 

@@ -7,7 +7,7 @@ import pytest
 
 from cigri.estimates.durations import counted
 from modules.updator.sick_nodes import Tally, find_holes
-from modules.updator.swallowing_clusters import tail
+from modules.updator.sink_clusters import tail
 
 
 def a_tally(

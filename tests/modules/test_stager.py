@@ -14,10 +14,10 @@ from cigri.errors import OutcomeUnknown
 from cigri.flow.clusters import find_cluster, map_user
 from cigri.flow.stored_inputs import put_sent
 from cigri.flow.views.campaigns import list_campaigns, list_parts
+from cigri.gateway.requests import SendPiece
 from cigri.inputs.reading import read_inputs
 from cigri.inputs.store import InputStore, store_of
-from cigri.orders import SendPiece
-from cigri.rules.obstacles import obstacle
+from cigri.presentation.run_status import obstacle
 from modules import janitor, stager
 from modules.stager import sending
 from tests.factories import NOON

@@ -8,17 +8,23 @@ from sqlalchemy import text
 from cigri.database import Database
 from cigri.flow.ceilings import Ceilings
 from cigri.flow.clusters import find_cluster, list_clusters
-from cigri.flow.stress import FrontEndPace, Strain, list_front_end_paces, put_front_end_pace, take_front_end_pace
-from cigri.flow.trials import put_refusal
-from cigri.flow.views.rooms import list_rooms
-from cigri.flow.views.wants import list_wants
+from cigri.flow.error_budgets import put_refusal
+from cigri.flow.front_end_stress import (
+    FrontEndPace,
+    Strain,
+    list_front_end_paces,
+    put_front_end_pace,
+    take_front_end_pace,
+)
+from cigri.flow.views.cluster_demands import list_wants
+from cigri.flow.views.schedulable_clusters import list_rooms
 from cigri.orders.load import parse_load
-from cigri.script.answers import Answer
-from cigri.settings.cluster import ClusterConfig
+from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import BudgetSettings
+from cigri.shell.results import Answer
 from cigri.states import CutReason
-from modules.metascheduler.capacity_left import Stock
-from modules.metascheduler.why_not import explain
+from modules.metascheduler.pending_reasons import explain
+from modules.metascheduler.remaining_capacity import Stock
 from modules.updator.stress import LOWEST, next_pace
 from tests.factories import NOON, a_campaign, a_cluster, set_time, submitted_jobs
 

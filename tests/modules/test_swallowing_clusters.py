@@ -3,7 +3,7 @@
 import pytest
 
 from cigri.estimates.durations import counted
-from modules.updator.swallowing_clusters import find_sinks
+from modules.updator.sink_clusters import find_sinks
 
 
 def lasting(seconds: float, number: int) -> list[int]:

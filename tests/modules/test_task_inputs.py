@@ -13,11 +13,11 @@ from cigri.flow.clusters import map_user
 from cigri.flow.stored_inputs import put_many_sent
 from cigri.flow.submissions import put_tasks
 from cigri.flow.views.campaigns import list_campaigns, list_parts
+from cigri.gateway.requests import SendFiles, SendPiece
+from cigri.identity.callers import Caller
 from cigri.inputs.store import InputStore, store_of
 from cigri.inputs.task_files import read_files
-from cigri.orders import SendFiles, SendPiece
-from cigri.rules.callers import Caller
-from cigri.rules.obstacles import obstacle
+from cigri.presentation.run_status import obstacle
 from modules import janitor, stager, updator
 from modules.stager.placing import STANDSTILL
 from tests.factories import NOON

@@ -9,11 +9,11 @@ from sqlalchemy import text
 from cigri.cli import gridstat
 from cigri.flow.batches import PreparedBatch
 from cigri.flow.clusters import enable_cluster, find_cluster, put_cluster
-from cigri.flow.fixes import fix_events
+from cigri.flow.event_fixes import fix_events
 from cigri.flow.launches import list_launches
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 from modules import campaign_schedulers, metascheduler, updator
-from modules.runner.plan import plan_batch
+from modules.runner.batch_spec import plan_batch
 from tests.cli.running import Run, running
 from tests.factories import NOON
 from tests.grid import Grid, local_site, until

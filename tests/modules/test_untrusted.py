@@ -10,9 +10,9 @@ import pytest
 
 from cigri.errors import OutcomeUnknown
 from cigri.flow.clusters import ClusterRow
-from cigri.gateway import Gateway
-from cigri.script.answers import Answer
-from cigri.transports.shell import LARGEST_ANSWER
+from cigri.gateway.transport_gateway import Gateway
+from cigri.shell.results import Answer
+from cigri.transports.persistent_shell import LARGEST_ANSWER
 from modules import updator
 from tests.grid import Grid, until
 

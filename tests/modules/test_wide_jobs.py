@@ -4,11 +4,11 @@ import pytest
 from sqlalchemy import insert
 
 from cigri.database import Database
-from cigri.flow.views.rooms import Room, list_rooms
-from cigri.flow.views.wants import Want
+from cigri.flow.views.cluster_demands import Want
+from cigri.flow.views.schedulable_clusters import Room, list_rooms
 from cigri.states import CampaignType
 from cigri.tables.resources import NodeClass
-from modules.metascheduler.share import share
+from modules.metascheduler.progressive_filling import share
 from tests.factories import NOON, a_cluster
 from tests.modules.test_metascheduler_share import NO_SCOUTS, a_room, a_want, claims_of
 

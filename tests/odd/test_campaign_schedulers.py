@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from cigri.flow.offers import TakenOffer
 from cigri.flow.tasks import Backlog, WaitingTask
-from cigri.flow.views.job_sizes import Crew, Ground, SharePace
-from cigri.flow.views.tries import LiveTry
+from cigri.flow.views.job_sizing import Crew, Ground, SharePace
+from cigri.flow.views.stragglers import LiveTry
 from cigri.states import CampaignType
 from modules.campaign_schedulers import Place, assign, load, names
 from modules.campaign_schedulers.finalize import replicate
+from modules.campaign_schedulers.jobs.completion_model import Outlook
 from modules.campaign_schedulers.jobs.grouping import OfferedRoom, Size, size, start_rate
-from modules.campaign_schedulers.jobs.longest import Offered, portions
-from modules.campaign_schedulers.jobs.outlook import Outlook
+from modules.campaign_schedulers.jobs.longest_first import Offered, portions
 from tests.odd.figures import binned, counts, floats, is_figure, maybe, plausible, quickly, widths
 
 ids = st.integers(1, 3)

@@ -7,21 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cigri.flow.affinities_and_targets import Affinity, Subject
 from cigri.flow.ceilings import Ceiling, Ceilings
-from cigri.flow.precedence import Affinity, Subject
-from cigri.flow.usage import Consumption
-from cigri.flow.views.holdings import Holding, Recall, Recalled
-from cigri.flow.views.rooms import Room
-from cigri.flow.views.wants import Claim, Want
-from cigri.settings.cluster import ClusterConfig
+from cigri.flow.fair_share_usage import Consumption
+from cigri.flow.views.cluster_demands import Claim, Want
+from cigri.flow.views.occupancy import Holding, Recall, Recalled
+from cigri.flow.views.schedulable_clusters import Room
+from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType, CeilingKind, SubjectKind
-from modules.metascheduler.capacity_left import Stock
+from modules.metascheduler.fairness_withdrawals import news, recall, standings, taken_back
+from modules.metascheduler.pending_reasons import explain
 from modules.metascheduler.policies import Facts, load, names
+from modules.metascheduler.progressive_filling import share
 from modules.metascheduler.ranking import line_up
-from modules.metascheduler.recall import news, recall, standings, taken_back
-from modules.metascheduler.share import share
-from modules.metascheduler.why_not import explain
+from modules.metascheduler.remaining_capacity import Stock
 from modules.predictor.algorithms import MOST_JOBS
 from tests.odd.figures import counts, dates, floats, is_figure, maybe, quickly, wholes, widths
 

@@ -9,21 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cigri.flow.forecasts import NewForecast
-from cigri.flow.views.progress import Progress
-from cigri.flow.views.service import ClusterService
+from cigri.flow.views.campaign_progress import Progress
+from cigri.flow.views.cluster_service import ClusterService
 from cigri.settings.algorithms import names
-from cigri.settings.cluster import ClusterConfig, look
+from cigri.settings.cluster_config import ClusterConfig, look
 from modules.predictor import EndConditions, forecast
+from modules.predictor.algorithm_inputs import flow, measure
 from modules.predictor.algorithms import MOST_JOBS, Flow, Prediction, load
-from modules.predictor.campaign_pace import standing
-from modules.predictor.endings import Ending
-from modules.predictor.estimates import deviation, estimate, longest, mean, throughput, together
+from modules.predictor.campaign_estimates import deviation, estimate, longest, mean, throughput, together
+from modules.predictor.campaign_work import standing
+from modules.predictor.clamped_inputs import plausible_progress
 from modules.predictor.eta.campaign_end import interval
-from modules.predictor.eta.dates import pressure, told
-from modules.predictor.flows import flow, measure
+from modules.predictor.eta.published_dates import pressure, told
+from modules.predictor.freed_cores import Ending
 from modules.predictor.lifetimes import Lifetimes
 from modules.predictor.local_load import LocalLoadOutlook, SharedCluster, outlook, reached
-from modules.predictor.plausible import plausible_progress
 from modules.predictor.sharing import Runner, in_line, side_by_side
 from tests.odd.figures import (
     NOW,

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.text.units import HOUR
+from cigri.formats.units import HOUR
 from tests.factories import a_cluster
 from tests.flow.test_accounting import one_ended
 from tests.operator.conftest import Cigri

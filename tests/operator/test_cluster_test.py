@@ -16,7 +16,7 @@ import pytest
 from cigri.database import server_time
 from cigri.drivers.local import Local
 from cigri.localbatch import command
-from modules.operator.cluster import probes
+from modules.operator.cluster import check_steps
 from modules.operator.cluster import test as cluster_test
 from modules.operator.down import ask
 from tests.forker import Said
@@ -131,7 +131,7 @@ def test_a_clock_that_is_wrong_is_only_a_warning(
 ) -> None:
     declare()
     late = timedelta(seconds=ahead)
-    monkeypatch.setattr(probes, "server_time", lambda conn: server_time(conn) - late)
+    monkeypatch.setattr(check_steps, "server_time", lambda conn: server_time(conn) - late)
     said = cigri("cluster", "test", "here")
     assert (said.status, marks(said)) == (0, "✓✓✓✓✓!✓✓✓✓")
     assert f"s {word} the database's" in said.out

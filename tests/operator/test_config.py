@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from cigri.package_files import directory
 from cigri.settings.loading import load_effective
 from cigri.settings.sections import Settings
-from cigri.shipped import directory
 from modules.operator.config import items, sample
-from modules.operator.health import hidden
+from modules.operator.installation_health import hidden
 from tests.operator.conftest import Cigri
 
 SAMPLE = directory("etc") / "cigri.toml"

@@ -11,7 +11,7 @@ import pytest
 
 from cigri.database import Database, embedded
 from cigri.errors import DatabaseCopied
-from cigri.flow.home import put_detached, put_home, require_home
+from cigri.flow.grid_identity import put_detached, put_home, require_home
 from modules.operator import main
 from tests.grid import Grid, until
 

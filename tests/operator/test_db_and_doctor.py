@@ -7,14 +7,14 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.endpoints.calling import Here
-from cigri.endpoints.checks import checks
+from cigri.endpoints.dispatch import Here
+from cigri.endpoints.health import checks
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.views.invariants import RULES
-from cigri.flow.views.stuck import list_stuck
-from cigri.rules.callers import Caller
+from cigri.flow.views.stuck_items import list_stuck
+from cigri.formats.json_values import plain
+from cigri.identity.callers import Caller
 from cigri.states import EventLevel
-from cigri.text.plain import plain
 from tests.factories import a_cluster
 from tests.operator.conftest import Cigri
 

@@ -8,7 +8,7 @@ from cigri.database import Database
 from cigri.errors import ConfigError
 from cigri.flow.clusters import find_cluster
 from cigri.flow.drains import DrainWish, find_drain
-from cigri.settings.cluster import parse_config
+from cigri.settings.cluster_config import parse_config
 from tests.operator.conftest import Cigri
 
 

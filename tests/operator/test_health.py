@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cigri.flow.passes import ModuleStanding
+from cigri.flow.module_passes import ModuleStanding
 from cigri.program.cycle import CYCLE
 from cigri.text.tracebacks import TRACEBACK
-from modules.operator.health import Health, problems
+from modules.operator.installation_health import Health, problems
 from tests.operator.conftest import Cigri
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)

@@ -3,7 +3,7 @@
 import pytest
 
 from cigri.database import Database
-from cigri.flow.home import grid_key
+from cigri.flow.grid_identity import grid_key
 from tests.factories import a_campaign, a_cluster, submitted_jobs
 from tests.operator.conftest import Cigri
 

@@ -4,7 +4,7 @@ import pytest
 
 from cigri.drivers import BatchRequest, RemoteJob
 from cigri.flow.clusters import find_cluster
-from cigri.flow.home import grid_key
+from cigri.flow.grid_identity import grid_key
 from modules.operator import main
 from tests.grid import Grid, until
 

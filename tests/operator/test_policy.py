@@ -8,14 +8,14 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.flow.cuts import list_cuts
 from cigri.flow.offers import take_offers
-from cigri.gateway import Gateway
-from cigri.program.tools import Tools
+from cigri.flow.pending_reasons import list_cuts
+from cigri.gateway.transport_gateway import Gateway
+from cigri.runtime.pass_context import Tools
 from cigri.settings.sections import Settings
 from cigri.states import CutReason
 from modules import metascheduler
-from modules.metascheduler.policy import PolicyFailed
+from modules.metascheduler.site_policy import PolicyFailed
 from tests.factories import NOON, a_campaign, a_cluster, set_time, submitted_jobs
 from tests.operator.conftest import Cigri
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cigri.errors import CigriError
-from modules.operator import service
-from modules.operator.service import Mark, PidFile
+from modules.operator import detached_process
+from modules.operator.detached_process import Mark, PidFile
 from tests.operator.conftest import until
 
 pytestmark = pytest.mark.process
@@ -39,13 +39,13 @@ def test_a_claimed_file_tells_the_living_process(tmp_path: Path) -> None:
 
 
 def test_a_second_process_cannot_claim(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
-    other = write(tmp_path / "pid", Mark(sleeper.pid, service.start_of(sleeper.pid)))
+    other = write(tmp_path / "pid", Mark(sleeper.pid, detached_process.start_of(sleeper.pid)))
     with pytest.raises(CigriError, match=f"running already, as process {sleeper.pid}"):
         other.claim()
 
 
 def test_a_reused_pid_is_recognised_and_never_signalled(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
-    boot, _, ticks = service.start_of(sleeper.pid).partition(":")
+    boot, _, ticks = detached_process.start_of(sleeper.pid).partition(":")
     for start in (f"{boot}:{int(ticks) - 1}", f"another-boot:{ticks}"):
         stale = write(tmp_path / "pid", Mark(sleeper.pid, start))
         assert stale.pid() is None
@@ -57,7 +57,7 @@ def test_a_reused_pid_is_recognised_and_never_signalled(tmp_path: Path, sleeper:
 
 
 def test_a_killed_process_has_died(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
-    known = write(tmp_path / "pid", Mark(sleeper.pid, service.start_of(sleeper.pid)))
+    known = write(tmp_path / "pid", Mark(sleeper.pid, detached_process.start_of(sleeper.pid)))
     assert not known.has_died()
     sleeper.kill()
     until(known.has_died)  # even while it is a zombie
@@ -71,7 +71,7 @@ def test_an_unreadable_file_is_nobody(tmp_path: Path, text: str) -> None:
 
 
 def test_a_process_that_ends_when_asked_is_not_killed(sleeper: subprocess.Popen[bytes]) -> None:
-    assert service.stop(Mark(sleeper.pid, service.start_of(sleeper.pid)), 10.0)
+    assert detached_process.stop(Mark(sleeper.pid, detached_process.start_of(sleeper.pid)), 10.0)
     assert sleeper.wait() == -signal.SIGTERM
 
 
@@ -83,7 +83,7 @@ def test_a_process_that_does_not_end_is_killed(tmp_path: Path) -> None:
     )
     process = subprocess.Popen([sys.executable, "-c", script])
     until(ready.exists)
-    assert not service.stop(Mark(process.pid, service.start_of(process.pid)), 0.2)
+    assert not detached_process.stop(Mark(process.pid, detached_process.start_of(process.pid)), 0.2)
     assert process.wait() == -signal.SIGKILL
 
 
@@ -96,7 +96,7 @@ def test_what_is_launched_holds_nothing_of_ours(tmp_path: Path) -> None:
         "if os.path.exists(f'/proc/self/fd/{n}')), os.getcwd(), os.getsid(0) == os.getpid(), "
         "os.environ.get('CIGRI_LOCAL_JOB'))"
     )
-    process = service.launch([sys.executable, "-c", script], log, {**os.environ, "CIGRI_LOCAL_JOB": "x"})
+    process = detached_process.launch([sys.executable, "-c", script], log, {**os.environ, "CIGRI_LOCAL_JOB": "x"})
     process.wait()
     os.close(readable)
     os.close(writable)
@@ -104,12 +104,12 @@ def test_what_is_launched_holds_nothing_of_ours(tmp_path: Path) -> None:
 
 
 def test_a_large_log_makes_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "LARGEST_LOG", 10)
+    monkeypatch.setattr(detached_process, "LARGEST_LOG", 10)
     log = tmp_path / "log"
     for word in ("a long first line", "second"):
-        service.launch(["echo", word], log, os.environ).wait()
+        detached_process.launch(["echo", word], log, os.environ).wait()
     assert (log.read_text(), (tmp_path / "log.1").read_text()) == ("second\n", "a long first line\n")
-    assert service.tail(log) == "second"
+    assert detached_process.tail(log) == "second"
 
 
 def test_a_group_lives_as_long_as_one_of_its_processes() -> None:
@@ -119,7 +119,7 @@ def test_a_group_lives_as_long_as_one_of_its_processes() -> None:
     assert leader.stdout is not None
     child = int(leader.stdout.readline())
     leader.wait()
-    assert service.is_group_alive(leader.pid)
+    assert detached_process.is_group_alive(leader.pid)
     os.kill(child, signal.SIGKILL)
-    until(lambda: not service.is_group_alive(leader.pid), what="the end of the group")
+    until(lambda: not detached_process.is_group_alive(leader.pid), what="the end of the group")
     leader.stdout.close()

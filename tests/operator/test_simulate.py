@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri import shipped
+from cigri import package_files
 from modules.laboratory.report import from_json
 from modules.laboratory.scenario import read
 from modules.operator import main
@@ -75,7 +75,7 @@ def test_what_is_wrong_is_said_at_once(
 
 
 def test_the_scenarios_that_come_with_it_can_be_read() -> None:
-    places = sorted((shipped.directory("etc") / "scenarios").glob("*.toml"))
+    places = sorted((package_files.directory("etc") / "scenarios").glob("*.toml"))
     assert len(places) >= 8
     for path in places:
         assert read(path).name == path.stem

@@ -14,10 +14,10 @@ from cigri.database import Database
 from cigri.flow.audit import list_audit
 from cigri.flow.clusters import find_cluster
 from cigri.flow.excluded_nodes import list_excluded_nodes, put_exclusion
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 from cigri.settings.sections import NodeSettings, Settings
 from modules.operator import HERE_ONLY
-from modules.portal.identity import Identities
+from modules.portal.authentication import Identities
 from tests.arch.commands import operator_commands
 from tests.factories import a_campaign, a_cluster
 from tests.operator.conftest import Cigri

@@ -12,7 +12,7 @@ import pytest
 from cigri.database import schema
 from cigri.endpoints import Endpoint, R
 from cigri.endpoints.callers import whoami
-from cigri.endpoints.remote import Remote
+from cigri.endpoints.portal_client import Remote
 from cigri.errors import DatabaseUnavailable
 from cigri.installation import PORTAL_SOCKET
 from modules.operator.portal import NICENESS

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from cigri.outputs.bringing import CountedTask
+from cigri.outputs.assembling import Landing, NotWritten, Standing
 from cigri.outputs.brought import OutputFile
 from cigri.outputs.destination import read_destination, resolve_destinations
-from cigri.outputs.landing import Landing, NotWritten, Standing
-from cigri.outputs.walking import WayBarred, open_directory
+from cigri.outputs.downloading import CountedTask
+from cigri.outputs.safe_paths import WayBarred, open_directory
 
 TASK = CountedTask(7, 1, 1, 4)
 FILE = OutputFile(7, 1, b"log/a")

@@ -7,12 +7,12 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, literal, select, update
 
 from cigri.database import Database
-from cigri.flow.resources import mark_changed
+from cigri.eligibility.clusters import queue_name
+from cigri.flow.resource_documents import mark_changed
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
-from cigri.flow.views.eligibility import list_whys
-from cigri.gateway import Gateway
-from cigri.program.tools import Report, Tools
-from cigri.rules.choosing import queue_name
+from cigri.flow.views.queue_verdicts import list_whys
+from cigri.gateway.transport_gateway import Gateway
+from cigri.runtime.pass_context import Report, Tools
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from cigri.tables.campaigns import Bucket

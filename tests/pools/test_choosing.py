@@ -7,18 +7,18 @@ from sqlalchemy import Connection, select, text
 
 from cigri.database import Database, schema
 from cigri.drivers import BatchRequest
+from cigri.eligibility.queues import choice_of
 from cigri.errors import CigriError
 from cigri.flow.batches import put_batch
 from cigri.flow.clusters import find_cluster, put_cluster
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.tasks import take_waiting
-from cigri.flow.views.eligibility import list_whys
+from cigri.flow.views.queue_verdicts import list_whys
 from cigri.flow.views.queues import QueueView, list_queues
 from cigri.requirements import BUILT_IN, Compare, Kind, Operator, parse_requirement
-from cigri.rules.eligibility import choice_of
 from cigri.states import RejectCode
 from cigri.tables.pools import SubmitPoolQueue
-from modules.runner.plan import plan_batch
+from modules.runner.batch_spec import plan_batch
 from tests.factories import a_cluster
 from tests.pools.made import GB, match, put_nodes, refused, submit
 

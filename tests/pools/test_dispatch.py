@@ -7,23 +7,23 @@ import pytest
 from sqlalchemy import Connection, select, text
 
 from cigri.database import Database
+from cigri.eligibility.pools import judge_pools
 from cigri.flow.batches import PreparedBatch, put_batch
 from cigri.flow.clusters import find_cluster
 from cigri.flow.launches import Launch, NewJob, list_launches, put_jobs
 from cigri.flow.offers import Offer, put_offers
-from cigri.flow.pools import put_judged, take_stale
-from cigri.flow.steps import put_prologues
+from cigri.flow.prologues_and_epilogues import put_prologues
+from cigri.flow.submit_pools import put_judged, take_stale
 from cigri.flow.tasks import take_continuing, take_waiting
-from cigri.flow.views.destinations import Destination, find_destination, list_barred, list_closed
+from cigri.flow.views.job_destinations import Destination, find_destination, list_barred, list_closed
 from cigri.flow.views.queues import see_queues
 from cigri.flow.withdrawals import put_back_unlaunched
-from cigri.rules.matching import judge_pools
 from cigri.settings.sections import JobSettings
 from cigri.tables.campaigns import Bucket
 from cigri.tables.jobs import Job
-from cigri.tables.policy import Offer as OfferRow
+from cigri.tables.sharing import Offer as OfferRow
 from modules import campaign_schedulers, metascheduler
-from modules.runner.plan import plan_batch
+from modules.runner.batch_spec import plan_batch
 from tests.factories import NOON, a_campaign, a_cluster, set_time
 from tests.pools.made import GB, a_queue, match, put_nodes, split, submit, tools, two_clusters
 from tests.waiting import looks

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import Connection, text
 
 from cigri.database import Database, embedded
-from cigri.flow.pools import has_stale
-from cigri.flow.views.destinations import find_destination, list_barred
+from cigri.flow.submit_pools import has_stale
+from cigri.flow.views.job_destinations import find_destination, list_barred
 from tests.factories import a_cluster
 from tests.flow.test_plans import Large, Node, nodes_of
 from tests.pools.made import GB, put_nodes, split, submit

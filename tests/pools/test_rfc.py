@@ -6,18 +6,18 @@ import pytest
 from sqlalchemy import func, insert, select
 
 from cigri.database import Database
+from cigri.eligibility.queues import read_wanted
 from cigri.errors import CigriError
 from cigri.flow.archive import forget_pools
 from cigri.flow.batches import put_batch
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.launches import NewJob, list_launches, put_jobs
-from cigri.flow.pools import list_pools
-from cigri.flow.resources import mark_changed
+from cigri.flow.resource_documents import mark_changed
 from cigri.flow.submissions import put_tasks
+from cigri.flow.submit_pools import list_pools
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.queues import list_queues
 from cigri.requirements import digest
-from cigri.rules.eligibility import read_wanted
 from cigri.states import CampaignState, PropertyLevel
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.pools import BucketPool, SubmitPool, SubmitPoolQueue, SubmitPoolReject

@@ -1,10 +1,10 @@
 """Test campaigns that require something: each of their clusters has its own task, eligible or not."""
 
 from cigri.database import Database
-from cigri.flow.found_clusters import put_places
+from cigri.flow.newly_eligible_clusters import put_places
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.campaigns import list_parts
-from cigri.flow.views.destinations import list_barred, list_closed
+from cigri.flow.views.job_destinations import list_barred, list_closed
 from cigri.states import CampaignType
 from tests.factories import a_cluster
 from tests.pools.made import GB, match, put_nodes, submit, two_clusters

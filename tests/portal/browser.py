@@ -8,9 +8,9 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from cigri.database import Database
-from cigri.flow.sessions import put_link
-from cigri.rules.callers import Scope
-from cigri.rules.token_text import hash_of
+from cigri.flow.browser_sessions import put_link
+from cigri.identity.callers import Scope
+from cigri.identity.token_text import hash_of
 
 LINK = "l" * 43
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}

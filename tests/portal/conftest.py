@@ -17,15 +17,15 @@ import uvicorn
 
 from cigri.database import Database
 from cigri.endpoints import Endpoint
-from cigri.endpoints.remote import Remote, SocketConnection, is_served
+from cigri.endpoints.portal_client import Remote, SocketConnection, is_served
 from cigri.flow.holds import hold_campaign
 from cigri.flow.tokens import put_token
-from cigri.rules.callers import Caller, Scope
-from cigri.rules.token_text import ShownToken, hash_of
+from cigri.identity.callers import Caller, Scope
+from cigri.identity.token_text import ShownToken, hash_of
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.states import Outcome
 from modules.portal import make_app
-from modules.portal.errands import Errands
+from modules.portal.deferred_responses import Errands
 from modules.portal.listening import Listener
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 from tests.portal import proxies

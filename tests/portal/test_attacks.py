@@ -17,11 +17,11 @@ from sqlalchemy import text
 from cigri.database import Database
 from cigri.flow.ssh_keys import put_key
 from cigri.flow.tokens import end_token
-from cigri.rules.callers import Caller, Scope
+from cigri.identity.callers import Caller, Scope
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.ssh_keys.public_keys import read_public_key
 from cigri.tables import everything
-from modules.portal.guard import LARGEST_JSON
+from modules.portal.request_guard import LARGEST_JSON
 from tests.factories import NOON, a_campaign, a_cluster, set_time
 from tests.portal.conftest import SECRET, Answered, Mint, Served, bearer, serving
 from tests.portal.proxies import Proxied

@@ -6,7 +6,7 @@ import re
 import pytest
 from sqlalchemy import text
 
-from modules.portal.pages.website import STATIC
+from modules.portal.rendering.page_renderer import STATIC
 from tests.factories import end_jobs, submitted_jobs
 from tests.portal.browser import Browser, signed_in
 from tests.portal.conftest import HOSTILE, Served

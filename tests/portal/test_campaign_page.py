@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from cigri.answers.campaigns import CampaignView
+from cigri.api_models.campaigns import CampaignView
 from cigri.database import Database
 from cigri.flow.audit import list_audit
 from cigri.flow.views.campaigns import list_campaigns
-from cigri.rules.callers import Scope
+from cigri.identity.callers import Scope
 from cigri.states import Outcome
 from tests.factories import a_campaign, end_jobs, submitted_jobs
 from tests.portal.browser import Browser, Page, signed_in

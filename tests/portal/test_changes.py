@@ -20,22 +20,22 @@ from starlette.routing import Mount, Route
 from cigri import endpoints
 from cigri.database import Database
 from cigri.endpoints import Endpoint, May
+from cigri.flow.affinities_and_targets import Subject, put_affinity, put_target
 from cigri.flow.audit import list_audit
+from cigri.flow.browser_sessions import put_link
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.ceilings import put_limit
 from cigri.flow.drains import DrainWish, put_drain
 from cigri.flow.excluded_nodes import put_exclusion
 from cigri.flow.holds import hold_campaign, hold_job
-from cigri.flow.precedence import Subject, put_affinity, put_target
-from cigri.flow.resources import put_description
-from cigri.flow.sessions import put_link
+from cigri.flow.resource_documents import put_description
 from cigri.flow.ssh_keys import put_key
 from cigri.flow.subscriptions import put_subscription
 from cigri.flow.tokens import end_token, put_token
+from cigri.formats.subscriptions import read_subscribing
+from cigri.identity.callers import Caller, Scope
+from cigri.identity.token_text import hash_of
 from cigri.resources.description import ResourcesDescription
-from cigri.rules.callers import Caller, Scope
-from cigri.rules.subscribing import read_subscribing
-from cigri.rules.token_text import hash_of
 from cigri.settings.sections import NodeSettings, PortalSettings, Settings
 from cigri.ssh_keys.public_keys import read_public_key
 from cigri.states import CampaignState, Outcome, SubjectKind
@@ -44,7 +44,7 @@ from cigri.tables.audit import Audit
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.tokens import Token
 from modules.portal import make_app
-from modules.portal.errands import Errands
+from modules.portal.deferred_responses import Errands
 from tests.factories import NOON, a_campaign, a_cluster, a_quota, end_jobs, run_jobs, submitted_jobs
 from tests.permissions import FOR_STRANGERS, Who, needed_scope, permission
 from tests.portal.conftest import Answered, Mint, Serve, Served, bearer

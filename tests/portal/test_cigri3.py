@@ -20,17 +20,17 @@ from cigri.database import Database, server_time
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.clusters import put_cluster
 from cigri.flow.events import NewEvent, put_events
-from cigri.rules.callers import Caller, Scope
+from cigri.identity.callers import Caller, Scope
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.states import CampaignState, EventLevel, Outcome
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.grid import Event
 from modules.portal import make_app
+from modules.portal.cigri3.dispatch import BASE
+from modules.portal.cigri3.errors import NOT_YET
 from modules.portal.cigri3.paths import CIGRI3_PATHS
-from modules.portal.cigri3.refusals import NOT_YET
-from modules.portal.cigri3.serving import BASE
-from modules.portal.errands import Errands
-from modules.portal.guard import LARGEST_JSON
+from modules.portal.deferred_responses import Errands
+from modules.portal.request_guard import LARGEST_JSON
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.portal.conftest import Answered, Mint, Serve, Served, bearer
 from tests.portal.raw import connected
@@ -112,7 +112,7 @@ def _grid(database: Database, nobody: int) -> None:
 
 @pytest.fixture
 def said(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("modules.portal.errands.Gateway", lambda: Answering(request.param))
+    monkeypatch.setattr("modules.portal.deferred_responses.Gateway", lambda: Answering(request.param))
 
 
 def send(portal: Served, sent: Sent, uid: int | None = None, **headers: str) -> Answered:

@@ -6,17 +6,17 @@ import psycopg
 import pytest
 from sqlalchemy import delete, insert, select, text
 
-from cigri.answers.clusters import ClassView, ClusterView, QueueProperties, Usage
+from cigri.api_models.clusters import ClassView, ClusterView, QueueProperties, Usage
 from cigri.endpoints.clusters import A_DAY
-from cigri.flow.command_counts import Spent, put_commands, put_sessions
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.excluded_nodes import put_exclusion
-from cigri.flow.passes import HOLD_LIFE
+from cigri.flow.module_passes import HOLD_LIFE
+from cigri.flow.remote_command_counts import Spent, put_commands, put_sessions
 from cigri.settings.sections import NodeSettings
 from cigri.states import EventLevel
 from cigri.tables.clusters import Cluster, ClusterUsage
 from modules.portal.pages.clusters import MOST_SQUARES, Squares, squares_of
-from modules.portal.pages.stacks import Stack, StackBand, cores_of, stack
+from modules.portal.rendering.stacked_chart import Stack, StackBand, cores_of, stack
 from tests.factories import NOON
 from tests.portal.browser import Browser
 from tests.portal.conftest import Served

@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import insert, text
 
-from cigri.answers.histories import CoresOfCluster, CoresOverTime, ProgressOverTime, ProgressPoint, ToldEnd
+from cigri.api_models.histories import CoresOfCluster, CoresOverTime, ProgressOverTime, ProgressPoint, ToldEnd
 from cigri.states import CampaignState
 from cigri.tables.campaigns import ForecastHistory
-from modules.portal.pages.course import MOST_TOLD_ENDS, ForecastMark, cores_stack, course
-from modules.portal.pages.stacks import StackBand
+from modules.portal.rendering.progress_chart import MOST_TOLD_ENDS, ForecastMark, cores_stack, course
+from modules.portal.rendering.stacked_chart import StackBand
 from tests.cli.screens import LARGE
 from tests.factories import NOON
 from tests.portal.browser import Browser

@@ -10,8 +10,8 @@ from typing import ClassVar, NamedTuple
 import pytest
 
 from cigri.endpoints.callers import whoami
-from cigri.endpoints.elsewhere import Elsewhere, find_elsewhere
-from cigri.endpoints.remote import Remote
+from cigri.endpoints.portal_client import Remote
+from cigri.endpoints.remote_portal import Elsewhere, find_elsewhere
 from cigri.errors import ConfigError, PortalUnavailable
 from tests.portal.certificates import write_certificate
 

@@ -8,8 +8,8 @@ import pytest
 
 from cigri.endpoints import Calculation, Errand
 from cigri.errors import Busy, Unreachable
-from modules.portal import errands as errands_file
-from modules.portal.errands import Errands, NotYet
+from modules.portal import deferred_responses as errands_file
+from modules.portal.deferred_responses import Errands, NotYet
 from tests.waiting import looks
 
 LONG = 120.0  # seconds

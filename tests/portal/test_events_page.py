@@ -7,7 +7,7 @@ import pytest
 from cigri.database import Database
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.views.campaigns import list_campaigns
-from cigri.rules.callers import Scope
+from cigri.identity.callers import Scope
 from cigri.states import EventLevel, Outcome
 from tests.factories import end_jobs, submitted_jobs
 from tests.portal.browser import Browser, Page, signed_in

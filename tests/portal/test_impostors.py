@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cigri.endpoints.callers import whoami
-from cigri.endpoints.remote import Remote, SocketConnection
+from cigri.endpoints.portal_client import Remote, SocketConnection
 from cigri.errors import ConfigError
 
 pytestmark = pytest.mark.process

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.endpoints.remote import is_served
+from cigri.endpoints.portal_client import is_served
 from cigri.errors import CigriError, ConfigError
 from modules.portal.listening import Listener
 

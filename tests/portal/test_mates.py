@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cigri.database import Database
-from cigri.rules.callers import Scope
+from cigri.identity.callers import Scope
 from cigri.settings.sections import PortalSettings, Settings
 from tests.factories import a_campaign, a_cluster
 from tests.portal.conftest import Mint, Serve, Served, bearer
@@ -55,7 +55,7 @@ def test_their_tokens_do_no_more_than_their_scope(serve: Serve, mint: Mint) -> N
 
 @pytest.mark.usefixtures("nobody")
 def test_what_is_roots_is_for_no_group(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("modules.portal.mates.os.getgrouplist", lambda *_: [0, 65534])
+    monkeypatch.setattr("modules.portal.group_access.os.getgrouplist", lambda *_: [0, 65534])
     portal = seeing(serve, "change")
     assert parameter(portal, TASKS, uid=SYNC) is not None
     assert parameter(portal, TASKS.replace("1/tasks", "2/tasks"), uid=SYNC) is None

@@ -13,9 +13,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from cigri.database import Database
-from cigri.flow.command_counts import Spent
-from cigri.flow.end_counts import add_up_ends, list_end_counts
-from cigri.flow.passes import HOLD_LIFE, Pass, put_pass
+from cigri.flow.module_passes import HOLD_LIFE, Pass, put_pass
+from cigri.flow.outcome_counts import add_up_ends, list_end_counts
+from cigri.flow.remote_command_counts import Spent
 from cigri.states import Outcome
 from tests.factories import a_campaign, a_cluster, end_jobs, note_passes, run_jobs, submitted_jobs
 from tests.portal.conftest import Mint, Served, bearer

@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import func, text, update
 
 from cigri.flow.events import NewEvent, put_events
-from cigri.flow.passes import Pass, put_pass
+from cigri.flow.module_passes import Pass, put_pass
 from cigri.flow.views.invariants import BROKEN_PROMISE
-from cigri.rules.callers import Scope
+from cigri.identity.callers import Scope
 from cigri.states import EventLevel
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import ModuleState

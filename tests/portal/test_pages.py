@@ -13,15 +13,15 @@ import cigri.database
 from cigri.database import Database
 from cigri.endpoints import API
 from cigri.endpoints.audit import audit_trail
-from cigri.endpoints.calling import Here
 from cigri.endpoints.campaigns import campaigns, errors
+from cigri.endpoints.dispatch import Here
 from cigri.endpoints.events import events
 from cigri.endpoints.paging import walk
-from cigri.endpoints.remote import Remote, SocketConnection
+from cigri.endpoints.portal_client import Remote, SocketConnection
 from cigri.endpoints.tasks import tasks
 from cigri.flow.audit import put_audit
 from cigri.flow.events import NewEvent, put_events
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 from cigri.states import EventLevel
 from tests.factories import a_campaign, a_cluster
 from tests.portal.conftest import Served

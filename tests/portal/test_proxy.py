@@ -12,19 +12,19 @@ from cigri.cli.command import grid_user
 from cigri.cli.signed_token import create_by_key
 from cigri.database import Database
 from cigri.endpoints.callers import whoami
-from cigri.endpoints.elsewhere import find_elsewhere
-from cigri.endpoints.remote import Remote
+from cigri.endpoints.portal_client import Remote
+from cigri.endpoints.remote_portal import find_elsewhere
 from cigri.errors import ConfigError
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.ssh_keys import put_key
-from cigri.rules.callers import Caller, Scope
+from cigri.identity.callers import Caller, Scope
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.ssh_keys.challenge_text import WantedToken
 from cigri.ssh_keys.public_keys import read_public_key
 from cigri.states import CampaignState
 from modules.portal import make_app
-from modules.portal.errands import Errands
-from modules.portal.guard import LARGEST_JSON
+from modules.portal.deferred_responses import Errands
+from modules.portal.request_guard import LARGEST_JSON
 from tests.factories import a_campaign, a_cluster
 from tests.portal.browser import FORM, PROOF
 from tests.portal.conftest import Answered, Mint, Serve, Served

@@ -10,10 +10,10 @@ from cigri.cli import watching
 from cigri.database import Database
 from cigri.endpoints import Endpoint, P, R
 from cigri.endpoints.callers import whoami
-from cigri.endpoints.remote import Remote
+from cigri.endpoints.portal_client import Remote
 from cigri.errors import PortalUnavailable
 from cigri.flow.campaigns import move_campaign
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.states import CampaignState
 from tests.factories import a_campaign, a_cluster

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cigri.database import Database
-from cigri.rules.callers import Scope
+from cigri.identity.callers import Scope
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.portal.conftest import Mint, Served
 

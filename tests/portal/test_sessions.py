@@ -12,8 +12,8 @@ from sqlalchemy.exc import IntegrityError
 
 from cigri.database import Database
 from cigri.flow.audit import list_audit
-from cigri.rules.callers import Scope
-from cigri.rules.token_text import hash_of
+from cigri.identity.callers import Scope
+from cigri.identity.token_text import hash_of
 from cigri.settings.sections import PortalSettings, Settings
 from tests.factories import NOON, a_campaign, a_cluster, set_time
 from tests.portal.browser import LINK, Browser, Page, made_link, signed_in

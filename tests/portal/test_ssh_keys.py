@@ -16,14 +16,14 @@ from cigri.database import Database
 from cigri.endpoints import challenges
 from cigri.endpoints.ssh_keys import add_key, remove_key
 from cigri.flow.audit import list_audit
-from cigri.flow.home import put_grid_key
+from cigri.flow.grid_identity import put_grid_key
 from cigri.flow.ssh_keys import MOST_KEYS, put_key
-from cigri.rules.callers import Scope
+from cigri.identity.callers import Scope
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.ssh_keys.challenge_text import NAMESPACE
 from cigri.ssh_keys.public_keys import read_public_key
 from cigri.ssh_keys.signatures import LONGEST_SIGNATURE
-from modules.portal import strangers
+from modules.portal import unauthenticated_endpoints
 from tests.factories import NOON, set_time
 from tests.portal.conftest import Answered, Mint, Serve, Served, bearer
 from tests.portal.ssh_keys import KEYGEN, make_key, public, signed
@@ -227,7 +227,7 @@ def test_no_transaction_is_open_while_a_signature_is_looked_at_and_few_are(
 ) -> None:
     from cigri.ssh_keys import keygen
 
-    asked = [challenge(portal) for _ in range(strangers.MOST_LOOKED_AT + 1)]
+    asked = [challenge(portal) for _ in range(unauthenticated_endpoints.MOST_LOOKED_AT + 1)]
     begun, go_on = threading.Semaphore(0), threading.Event()
 
     def waits(*_: str) -> bool:

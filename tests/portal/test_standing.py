@@ -3,10 +3,18 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.answers.histories import CampaignRate
 from cigri.answers.strips import StripCell
+from cigri.api_models.histories import CampaignRate
 from cigri.states import TaskState
-from modules.portal.pages.standing import BAR, MOST_CELLS_TOGETHER, SPARK_HEIGHT, SPARK_WIDTH, bar, sparkline, strip_of
+from modules.portal.rendering.campaign_row import (
+    BAR,
+    MOST_CELLS_TOGETHER,
+    SPARK_HEIGHT,
+    SPARK_WIDTH,
+    bar,
+    sparkline,
+    strip_of,
+)
 from tests.cli.screens import LARGE
 from tests.factories import NOON
 

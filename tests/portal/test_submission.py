@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, text, update
 
-from cigri.answers.submissions import SubmittedCampaign
+from cigri.api_models.submissions import SubmittedCampaign
 from cigri.cli.gridsub import main
 from cigri.database import Database, interval
 from cigri.endpoints import API
-from cigri.endpoints.bodies import as_body
-from cigri.endpoints.remote import Remote
+from cigri.endpoints.portal_client import Remote
+from cigri.endpoints.request_bodies import as_body
 from cigri.endpoints.submissions import add_tasks, check_campaign, submit_campaign, submit_stages
 from cigri.errors import CigriError, DescriptionError, PortalUnavailable
 from cigri.settings.sections import PortalSettings, Settings

@@ -9,7 +9,7 @@ from sqlalchemy import func, select, update
 from cigri.database import Database
 from cigri.flow.audit import list_audit
 from cigri.flow.views.descriptions import list_parameters
-from cigri.rules.callers import Scope
+from cigri.identity.callers import Scope
 from cigri.tables.campaigns import Campaign
 from cigri.tables.clusters import Cluster
 from modules.portal.pages.submit import LONGEST_SUBMISSION

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from cigri.answers.tasks import AttemptView
+from cigri.api_models.tasks import AttemptView
 from cigri.errors import Unreachable
 from cigri.states import JobState, Outcome
 from cigri.tables.campaigns import CampaignCluster
@@ -79,7 +79,7 @@ class Answering:
 
 @pytest.fixture
 def said(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("modules.portal.errands.Gateway", lambda: Answering(request.param))
+    monkeypatch.setattr("modules.portal.deferred_responses.Gateway", lambda: Answering(request.param))
 
 
 def output(browser: Browser) -> Page:

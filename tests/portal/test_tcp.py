@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from cigri.endpoints.callers import whoami
-from cigri.endpoints.elsewhere import find_elsewhere
-from cigri.endpoints.remote import Remote, is_served
+from cigri.endpoints.portal_client import Remote, is_served
+from cigri.endpoints.remote_portal import find_elsewhere
 from cigri.errors import ConfigError
 from cigri.settings.loading import load
 from modules.portal.listening import Listener

@@ -13,11 +13,11 @@ from cigri.answers.tokens import MintedToken
 from cigri.database import Database
 from cigri.flow.ssh_keys import end_key, forget_keys, list_keys, put_key
 from cigri.flow.tokens import end_token, forget_tokens, list_tokens, put_token
-from cigri.rules.callers import Caller, Scope
-from cigri.rules.token_text import hash_of, read_token
+from cigri.formats.units import DAY
+from cigri.identity.callers import Caller, Scope
+from cigri.identity.token_text import hash_of, read_token
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.ssh_keys.public_keys import PublicKey
-from cigri.text.units import DAY
 from tests.factories import NOON, set_time
 from tests.portal.conftest import SECRET, Answered, Mint, Serve, Served, bearer
 

@@ -10,14 +10,14 @@ import pytest
 
 from cigri.database import Database
 from cigri.errors import DatabaseUnavailable
+from cigri.flow.browser_sessions import end_sessions
 from cigri.flow.campaigns import move_campaign
-from cigri.flow.sessions import end_sessions
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
 from cigri.settings.sections import Settings
 from cigri.states import CampaignState
+from modules.portal import change_stream
+from modules.portal.change_stream import Poller
 from modules.portal.listening import LAST_PATIENCE
-from modules.portal.pages import changes
-from modules.portal.pages.changes import Poller
 from tests.portal.browser import Browser, signed_in
 from tests.portal.conftest import Served, serving
 from tests.waiting import looks
@@ -78,7 +78,7 @@ class Stream:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changes, "POLL_PAUSE", 0.05)
+    monkeypatch.setattr(change_stream, "POLL_PAUSE", 0.05)
 
 
 @contextmanager
@@ -142,7 +142,7 @@ def test_other_campaigns_are_not_told_of(browser: Browser, web: Served) -> None:
 
 
 def test_what_does_not_change_is_fetched_anew_now_and_then(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changes, "LONGEST_SILENCE", 0.2)
+    monkeypatch.setattr(change_stream, "LONGEST_SILENCE", 0.2)
     with listening(browser, address(browser, "/campaigns/1")) as stream:
         stream.until("event: changed")
 
@@ -158,7 +158,7 @@ def test_a_stream_ends_with_its_session(browser: Browser, web: Served) -> None:
 def test_a_stream_ends_by_itself_so_that_its_browser_says_again_who_it_is(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, "LONGEST_LISTENING", 0.2)
+    monkeypatch.setattr(change_stream, "LONGEST_LISTENING", 0.2)
     with listening(browser, "/changes?campaign=1") as stream:
         assert stream.is_ended()
         assert "event: over" not in stream.heard
@@ -172,7 +172,7 @@ def test_strangers_are_told_nothing(web: Served) -> None:
 def test_one_user_has_so_many_streams_and_no_more(
     browser: Browser, web: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, "MOST_LISTENERS", 3)
+    monkeypatch.setattr(change_stream, "MOST_LISTENERS", 3)
     with ExitStack() as stack:
         for _ in range(3):
             assert stack.enter_context(listening(browser, "/changes")).status == 200
@@ -193,7 +193,7 @@ def test_the_database_is_asked_once_for_all_and_not_while_nobody_listens(
     counts: list[int] = []
     look = Poller._look
 
-    def counted(self: Poller, ears: set[changes._Ear]) -> changes._Seen:
+    def counted(self: Poller, ears: set[change_stream._Ear]) -> change_stream._Seen:
         counts.append(len(ears))
         return look(self, ears)
 
@@ -216,7 +216,7 @@ def test_streams_outlive_a_database_that_is_away(
 ) -> None:
     look, calls = Poller._look, []
 
-    def away(self: Poller, ears: set[changes._Ear]) -> changes._Seen:
+    def away(self: Poller, ears: set[change_stream._Ear]) -> change_stream._Seen:
         calls.append(1)
         if len(calls) < 3:
             raise DatabaseUnavailable("it is away")

@@ -3,12 +3,12 @@
 import pytest
 from sqlalchemy import delete, text, update
 
-from cigri.answers.clusters import Usage
-from cigri.answers.figures import AccountedWork, EndFigure
+from cigri.api_models.clusters import Usage
+from cigri.api_models.metrics import AccountedWork, EndFigure
+from cigri.formats.units import HOUR
 from cigri.states import Outcome
 from cigri.tables.clusters import ClusterUsage
 from cigri.tables.jobs import Accounting
-from cigri.text.units import HOUR
 from modules.portal.pages.usage import ClusterWork, MeanUse, UserHours, hours_by_user, mean_use, work_of
 from tests.factories import submitted_jobs
 from tests.portal.browser import Browser

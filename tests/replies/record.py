@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cigri.drivers import BatchRequest, Control, RemoteState, ResourceRequest
 from cigri.errors import SubmissionRefused
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 from tests.drivers.conformance import EXITS, PREFIX, USER, Batch, Site, until
 
 FOLDER = Path(__file__).parent

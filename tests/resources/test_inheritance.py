@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from cigri.requirements.kinds import Value
+from cigri.requirements.value_kinds import Value
 from cigri.resources.inheritance import Declared, Lineage, Sourced, Where, effective
 from cigri.states import PropertyLevel
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from cigri.database import Database
 from cigri.flow.clusters import find_cluster
 from cigri.flow.discovered_nodes import put_nodes
-from cigri.flow.resources import put_description
+from cigri.flow.resource_documents import put_description
 from cigri.flow.views.queues import list_queues, property_kinds, resources_version
 from cigri.requirements import Value, parse_requirement
 from cigri.resources.document import read_document

@@ -7,7 +7,7 @@ from sqlalchemy.exc import IntegrityError
 from cigri.database import Database, schema
 from cigri.drivers import BatchRequest, load
 from cigri.flow.batches import put_batch
-from cigri.flow.home import grid_key
+from cigri.flow.grid_identity import grid_key
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.tasks import take_waiting
 from tests.factories import a_campaign, a_cluster

@@ -16,10 +16,10 @@ from cigri.drivers import BatchRequest, ResourceRequest, load
 from cigri.errors import ConfigError
 from cigri.flow.tasks import take_waiting
 from cigri.jdl import ClusterSettings, Resources
-from cigri.jdl.needs import Sorting, exact, find_peaks, rounded
+from cigri.jdl.task_amounts import Sorting, exact, find_peaks, rounded
+from cigri.localbatch.backfill_queue import Array, WaitingLine
 from cigri.localbatch.pools import Pools, default_pools
-from cigri.localbatch.waiting import Array, WaitingLine
-from modules.runner.stand_in import mapped
+from modules.runner.fallback_mapping import mapped
 from tests.factories import a_cluster
 from tests.flow.test_buckets import sized
 from tests.localbatch.host import Host

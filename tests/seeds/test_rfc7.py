@@ -10,13 +10,13 @@ from cigri.database import Database
 from cigri.drivers import load
 from cigri.errors import CigriError
 from cigri.flow.batches import put_batch
-from cigri.flow.home import grid_key
+from cigri.flow.grid_identity import grid_key
 from cigri.flow.launches import NewJob, list_launches, put_jobs
-from cigri.flow.resources import put_description
+from cigri.flow.resource_documents import put_description
 from cigri.flow.tasks import take_waiting
 from cigri.requirements import read_canonical
 from cigri.resources.document import read_document
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 from cigri.tables.pools import SubmitPool
 from tests.drivers.test_nodes import core, oar, slurm
 from tests.factories import a_cluster

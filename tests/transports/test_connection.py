@@ -8,9 +8,9 @@ import paramiko
 import pytest
 
 from cigri.errors import Unreachable
-from cigri.transports.connection import Gate
-from cigri.transports.dial import DialError
 from cigri.transports.ssh import Connections
+from cigri.transports.ssh_connection import Gate
+from cigri.transports.ssh_login import DialError
 
 from .conftest import Sshd, wait_until
 

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from cigri import gateway as gateways
 from cigri.database import Database
 from cigri.errors import OutcomeUnknown
 from cigri.flow.clusters import ClusterRow, find_cluster
-from cigri.gateway import Closed, Gateway
-from cigri.program.isolation import isolated_visit
-from cigri.program.tools import Report, Tools
+from cigri.gateway import transport_gateway as gateways
+from cigri.gateway.transport_gateway import Closed, Gateway
+from cigri.runtime.failure_isolation import isolated_visit
+from cigri.runtime.pass_context import Report, Tools
 from cigri.settings.sections import Settings
 from cigri.transports import Transport
 from cigri.transports.local import LocalTransport
 from cigri.transports.ssh import Connections
-from modules.operator.service import start_of
+from modules.operator.detached_process import start_of
 from tests.factories import a_cluster
 
 from .conftest import Sshd, _children, wait_until

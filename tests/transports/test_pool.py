@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from cigri.errors import OutcomeUnknown, Unreachable
-from cigri.script.answers import RawAnswer
-from cigri.transports.pool import MOST_SESSIONS, Refused, ShellPool
-from cigri.transports.shell import Shell
+from cigri.shell.results import RawAnswer
+from cigri.transports.persistent_shell import Shell
+from cigri.transports.shell_pool import MOST_SESSIONS, Refused, ShellPool
 from tests.waiting import looks
 
 

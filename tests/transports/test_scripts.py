@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cigri.errors import OutcomeUnknown
-from cigri.script.answers import RawAnswer
+from cigri.shell.results import RawAnswer
 from cigri.transports import Transport, local
 from cigri.transports.local import LocalTransport
 from cigri.transports.ssh import Connections

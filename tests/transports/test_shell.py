@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.transports.shell import PROGRAM
+from cigri.transports.persistent_shell import PROGRAM
 
 from .conftest import wait_until
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cigri.script.answers import Answer, RawAnswer
-from cigri.script.words import Word
+from cigri.shell.results import Answer, RawAnswer
+from cigri.shell.words import Word
 from cigri.wrapper import BatchPlan, JobCall, TaskCall, TaskRecord, parse_end, write_batch
 from tests.waiting import PATIENCE, looks
 

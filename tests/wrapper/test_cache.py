@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cigri.errors import AnswerUnreadable
-from cigri.wrapper.cache import (
+from cigri.wrapper.input_cache import (
     CachedFile,
     ask_cache,
     drop_files,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cigri.errors import AnswerUnreadable
-from cigri.wrapper.cache import CachedFile, ask_cache, parse_cached
 from cigri.wrapper.cached_bundles import bundle, parse_taken, take_files
+from cigri.wrapper.input_cache import CachedFile, ask_cache, parse_cached
 
 from .cluster import BASE, Cluster
 

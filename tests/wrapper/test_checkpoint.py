@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cigri.errors import AnswerUnreadable
-from cigri.script.answers import Answer
-from cigri.script.words import Word
+from cigri.shell.results import Answer
+from cigri.shell.words import Word
 from cigri.wrapper import (
     CheckpointWish,
     Hearing,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from cigri.script.words import Word
+from cigri.shell.words import Word
 from cigri.wrapper import BatchPlan, TaskCall
 from cigri.wrapper.batch import _header, _task_line
 

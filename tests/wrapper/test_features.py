@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cigri.wrapper import JobCall
-from cigri.wrapper.features import FeaturesPlan
+from cigri.wrapper.feature_settings import FeaturesPlan
 
 from .cluster import Cluster, call, task, until
 

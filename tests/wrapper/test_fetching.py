@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from cigri.errors import AnswerUnreadable
-from cigri.script.answers import RawAnswer
+from cigri.shell.results import RawAnswer
 from cigri.wrapper import JobKey
-from cigri.wrapper.fetching import Fetched, OutputPlace, fetch_outputs, parse_outputs
+from cigri.wrapper.stream_fetching import Fetched, OutputPlace, fetch_outputs, parse_outputs
 
 from .cluster import BASE, Cluster
 from .test_hostile import ODD

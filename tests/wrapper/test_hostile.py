@@ -24,9 +24,9 @@ from cigri.wrapper import (
     parse_tail,
     tail,
 )
-from cigri.wrapper.bounds import ANSWER_BYTES, FILE_BYTES, FILES
+from cigri.wrapper.job_status_files import announce, parse_status_files, parse_told, read_status
+from cigri.wrapper.read_limits import ANSWER_BYTES, FILE_BYTES, FILES
 from cigri.wrapper.records import IMPOSSIBLE
-from cigri.wrapper.status import announce, parse_status_files, parse_told, read_status
 
 from .cluster import BASE, Cluster
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cigri.jdl.command import OWN_DIRECTORY
-from cigri.script.words import Word
+from cigri.shell.words import Word
 from cigri.wrapper import Cause, JobCall, TaskCall
-from cigri.wrapper.cache import CachedFile
+from cigri.wrapper.input_cache import CachedFile
 
 from .cluster import Cluster
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from cigri.wrapper.job_features import (
+from cigri.wrapper.termination_cost import (
     KEYS,
     AssessedJob,
     Figures,

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from cigri.errors import AnswerUnreadable
-from cigri.script.answers import Answer, RawAnswer
+from cigri.shell.results import Answer, RawAnswer
 from cigri.text.relative_paths import leads_below
 from cigri.wrapper import JobKey
-from cigri.wrapper.parcels import (
+from cigri.wrapper.output_fetching import (
     MANY,
     FilePiece,
     Parcel,

@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from cigri.errors import AnswerUnreadable
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 from cigri.wrapper import JobKey, JournalState, journal, parse_journal, parse_revoked, revoke
 
 from .cluster import BASE, Cluster, until

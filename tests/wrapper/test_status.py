@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from cigri.errors import AnswerUnreadable
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 from cigri.wrapper import JobCall, JobKey
-from cigri.wrapper.features import FeaturesPlan
-from cigri.wrapper.job_features import parse_status
-from cigri.wrapper.status import announce, parse_status_files, parse_told, read_status, withdraw
+from cigri.wrapper.feature_settings import FeaturesPlan
+from cigri.wrapper.job_status_files import announce, parse_status_files, parse_told, read_status, withdraw
+from cigri.wrapper.termination_cost import parse_status
 
 from .cluster import BASE, Cluster, task, until
 

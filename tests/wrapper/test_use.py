@@ -5,9 +5,9 @@ from importlib.resources import files
 
 import pytest
 
-from cigri.script.answers import Answer
 from cigri.script.wanted import WantedFile
-from cigri.script.words import Word
+from cigri.shell.results import Answer
+from cigri.shell.words import Word
 from cigri.wrapper import JobCall, TaskUse, parse_end
 
 from .cluster import Cluster, task

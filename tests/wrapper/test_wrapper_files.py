@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cigri.errors import AnswerUnreadable
-from cigri.script.answers import Answer, Bundle
-from cigri.script.words import Word
+from cigri.shell.results import Answer, Bundle
+from cigri.shell.words import Word
 from cigri.wrapper import (
     BatchPlan,
     JobCall,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cigri.script.answers import Answer
-from cigri.script.words import Word
+from cigri.shell.results import Answer
+from cigri.shell.words import Word
 from cigri.wrapper import JobCall, TaskCall, parse_start
 
 from .cluster import Cluster, call, task

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, parse_options
-from cigri.drivers.gridengine.answers import (
+from cigri.drivers.gridengine.backend_options import BACKEND, read_backend
+from cigri.drivers.gridengine.node_selection import requests
+from cigri.drivers.gridengine.nodes import QUESTIONS, read_nodes
+from cigri.drivers.gridengine.output_parsing import (
     ended_job,
     live_jobs,
     read_capacity,
@@ -15,14 +18,11 @@ from cigri.drivers.gridengine.answers import (
     to_tag,
     unreadable,
 )
-from cigri.drivers.gridengine.backend import BACKEND, read_backend
-from cigri.drivers.gridengine.nodes import QUESTIONS, read_nodes
-from cigri.drivers.gridengine.selecting import requests
-from cigri.drivers.gridengine.wishes import GridEngineOptions, find_problems, placement, sizes
+from cigri.drivers.gridengine.submit_arguments import GridEngineOptions, find_problems, placement, sizes
 from cigri.errors import ArrayTooLarge, SubmissionRefused
 from cigri.requirements import Condition
 from cigri.resources.nodes import NodeClass
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 
 END = "cigri-sge-end"
 # What Debian has on the PATH are wrappers that cost 0.1 s each. The XML has times without their zone.

@@ -7,13 +7,13 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from cigri.drivers.gridengine.answers import read_xml, unreadable
-from cigri.drivers.gridengine.selecting import COMPLEX
+from cigri.drivers.gridengine.node_selection import COMPLEX
+from cigri.drivers.gridengine.output_parsing import read_xml, unreadable
 from cigri.errors import AnswerUnreadable
-from cigri.requirements.kinds import Value
+from cigri.formats.units import MEGABYTE, MULTIPLES, in_seconds
+from cigri.requirements.value_kinds import Value
 from cigri.resources.nodes import NodeClass, alike, known
-from cigri.script.answers import Answer
-from cigri.text.units import MEGABYTE, MULTIPLES, in_seconds
+from cigri.shell.results import Answer
 
 END_OF_SGE_ANSWER = "cigri-sge-end"
 # Four parts: the types of complexes, the queues, what was given to hosts, and which host has which queues.

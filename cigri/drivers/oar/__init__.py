@@ -10,16 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, parse_options
-from cigri.drivers.oar.answers import END_OF_OAR_ANSWER, capacity_of, jobs_of, read_answers, unreadable
-from cigri.drivers.oar.backend import BACKEND
+from cigri.drivers.oar.backend_options import BACKEND
+from cigri.drivers.oar.node_selection import sql
 from cigri.drivers.oar.nodes import NODE_PROPERTY, read_nodes
 from cigri.drivers.oar.options import BESTEFFORT_QUEUE, OarOptions
-from cigri.drivers.oar.selecting import sql
-from cigri.drivers.oar.wishes import resource_problems, resource_words, type_problems
+from cigri.drivers.oar.output_parsing import END_OF_OAR_ANSWER, capacity_of, jobs_of, read_answers, unreadable
+from cigri.drivers.oar.submit_arguments import resource_problems, resource_words, type_problems
 from cigri.errors import AnswerUnreadable, SubmissionRefused
 from cigri.requirements import Condition
 from cigri.resources.nodes import NodeClass
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 
 NO_OUTPUT = ("--stdout=/dev/null", "--stderr=/dev/null")
 OAR_JOBS_AT_ONCE = 5000  # Linux takes at most 131,072 bytes in one word of a command

@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cigri.drivers.oar.answers import END_OF_OAR_ANSWER, entries, unreadable
-from cigri.requirements.kinds import Value
+from cigri.drivers.oar.output_parsing import END_OF_OAR_ANSWER, entries, unreadable
+from cigri.formats.units import MEGABYTE
+from cigri.requirements.value_kinds import Value
 from cigri.resources.nodes import NodeClass, alike, known
-from cigri.script.answers import Answer
-from cigri.text.units import MEGABYTE
+from cigri.shell.results import Answer
 
 NODE_PROPERTY = "network_address"  # that OAR's node files name nodes by
 # What OAR itself keeps of each resource: how it is just now, and the numbers and names that tell one from another.

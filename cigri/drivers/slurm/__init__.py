@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, parse_options
-from cigri.drivers.slurm.backend import BACKEND
+from cigri.drivers.slurm.backend_options import BACKEND
+from cigri.drivers.slurm.node_selection import select
 from cigri.drivers.slurm.nodes import SINFO, read_nodes
-from cigri.drivers.slurm.selecting import select
-from cigri.drivers.slurm.tables import (
+from cigri.drivers.slurm.output_parsing import (
     END_OF_ANSWER,
     SACCT_HEADER,
     SQUEUE_FIELDS,
@@ -23,12 +23,18 @@ from cigri.drivers.slurm.tables import (
     read_tables,
     unreadable,
 )
-from cigri.drivers.slurm.wishes import SlurmOptions, find_problems, placement, selection_words, sorted_by_slurm
+from cigri.drivers.slurm.submit_arguments import (
+    SlurmOptions,
+    find_problems,
+    placement,
+    selection_words,
+    sorted_by_slurm,
+)
 from cigri.errors import AnswerUnreadable, ArrayTooLarge, SubmissionRefused
+from cigri.formats.units import as_clock
 from cigri.requirements import Condition
 from cigri.resources.nodes import NodeClass
-from cigri.script.answers import Answer
-from cigri.text.units import as_clock
+from cigri.shell.results import Answer
 
 END_OF_ALL = f"{END_OF_ANSWER} of all\n"
 SACCT_STATES = "BF,CA,CD,DL,F,NF,OOM,PD,PR,R,RQ,S,TO"  # unless named, jobs that never became eligible stay out

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Collection, Iterator
 
-from cigri.drivers.slurm.tables import END_OF_ANSWER, unreadable
-from cigri.requirements.kinds import Value
+from cigri.drivers.slurm.output_parsing import END_OF_ANSWER, unreadable
+from cigri.formats.units import MEGABYTE, MULTIPLES, in_seconds
+from cigri.requirements.value_kinds import Value
 from cigri.resources.nodes import NodeClass, alike, known
-from cigri.script.answers import Answer
-from cigri.text.units import MEGABYTE, MULTIPLES, in_seconds
+from cigri.shell.results import Answer
 
 # partition (* is the default), nodes, then of each: cores, MB, features, gres; the partition's longest walltime
 SINFO = f"sinfo -h -e -o '%P|%D|%c|%m|%b|%G|%l' && echo {END_OF_ANSWER}"

@@ -12,13 +12,14 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement, Label
 from sqlalchemy.sql.selectable import LateralFromClause, ScalarSelect, Select
 
-from cigri.answers.campaigns import CampaignView, PartView
-from cigri.answers.failures import ErrorView
+from cigri.api_models.campaigns import CampaignView, PartView
+from cigri.api_models.failures import ErrorView
 from cigri.database import is_one_of, server_time
 from cigri.database.typed_rows import read_all
 from cigri.flow.holds import HALT_PROBLEMS, is_share_held
-from cigri.flow.views.destinations import is_closed
-from cigri.rules.scheduler_in_use import USUAL_SCHEDULER, serving
+from cigri.flow.views.job_destinations import is_closed
+from cigri.formats.units import HOUR
+from cigri.lifecycle.active_scheduler import USUAL_SCHEDULER, serving
 from cigri.states import OPEN_CAMPAIGNS, EventLevel, JobState, StepState, TaskState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster, Forecast, Hold
 from cigri.tables.clusters import Cluster, ClusterState, Drain
@@ -26,7 +27,6 @@ from cigri.tables.grid import Event, Project
 from cigri.tables.inputs import TaskPlace
 from cigri.tables.jobs import Job
 from cigri.tables.tasks import TaskCount
-from cigri.text.units import HOUR
 
 PARCELS = ("uncollected", "uncollected_bytes", "collected", "lost")
 OBSTACLES = ("CLUSTER_SET_ASIDE", "RESULTS_DOUBTED", "PROLOGUE_FAILED", "EPILOGUE_FAILED", *HALT_PROBLEMS)

@@ -10,8 +10,8 @@ from sqlalchemy import ARRAY, BigInteger, ColumnElement, Connection, Table, Text
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.sql.selectable import LateralFromClause, Select
 
-from cigri.answers.campaigns import TriedCluster
-from cigri.answers.clusters import ClusterStanding, ClusterView, MappedAccount, Usage
+from cigri.api_models.campaigns import TriedCluster
+from cigri.api_models.clusters import ClusterStanding, ClusterView, MappedAccount, Usage
 from cigri.database.typed_rows import nothing, read_all
 from cigri.states import WAITING_JOBS, CampaignType, JobState
 from cigri.tables.campaigns import Bucket, Campaign

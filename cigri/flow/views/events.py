@@ -8,13 +8,13 @@ from typing import NamedTuple
 from sqlalchemy import Connection, and_, func, literal_column, select, text
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.answers.events import SeenEvent
+from cigri.api_models.events import SeenEvent
 from cigri.database import IDS, rows
 from cigri.database.typed_rows import read_all
 from cigri.errors import NotFound
 from cigri.flow.archive import PURGE
-from cigri.flow.views.owners import is_own, is_seen
-from cigri.rules.callers import Caller
+from cigri.flow.views.ownership import is_own, is_seen
+from cigri.identity.callers import Caller
 from cigri.tables.campaigns import Campaign
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Event

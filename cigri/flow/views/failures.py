@@ -8,12 +8,12 @@ from typing import Any
 from sqlalchemy import Connection, and_, func, literal, null, select, true
 from sqlalchemy.sql.selectable import Select
 
+from cigri.presentation.failure_groups import TASK_FAILED, TaskFailure, last_said
 from cigri.states import TaskState
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task, TaskHistory
-from cigri.text.alike_failures import TASK_FAILED, TaskFailure, last_said
 
 
 def list_failures(conn: Connection, campaign_id: int, most: int) -> list[TaskFailure]:

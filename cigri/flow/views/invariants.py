@@ -12,10 +12,10 @@ from cigri.states import LEFT_TO_DO, BatchState, CampaignState, JobKind, JobStat
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.dependencies import Dependency
 from cigri.tables.grid import Event
+from cigri.tables.job_requests import Kill
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.parcels import Parcel
 from cigri.tables.tasks import Task, TaskCount
-from cigri.tables.wishes import Kill
 
 _live = select(Attempt.c.task_id).where(Attempt.c.task_id == Task.c.id, Attempt.c.outcome.is_(None)).exists()
 

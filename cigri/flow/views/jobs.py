@@ -7,16 +7,16 @@ from typing import Any
 from sqlalchemy import Connection, and_, case, select, true
 from sqlalchemy.sql.selectable import Select
 
-from cigri.answers.jobs import JobView
-from cigri.answers.tasks import AttemptView, TaskView
+from cigri.api_models.jobs import JobView
+from cigri.api_models.tasks import AttemptView, TaskView
 from cigri.database.typed_rows import nothing, read_all, read_one
 from cigri.flow.holds import is_job_held
 from cigri.states import JobKind, JobState, Outcome, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
+from cigri.tables.job_requests import CheckpointRequest, Kill
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.tasks import Task, TaskHistory
-from cigri.tables.wishes import CheckpointRequest, Kill
 
 RESULTS = (Outcome.SUCCESS, Outcome.DOUBTFUL)
 _IS_LIVE = Job.c.state != JobState.ENDED

@@ -10,8 +10,8 @@ from sqlalchemy import BigInteger, Connection, Float, and_, cast, func, or_, sel
 
 from cigri.database import interval
 from cigri.database.typed_rows import read_all
-from cigri.flow.doubts import DOUBTED
-from cigri.flow.views.destinations import list_barred
+from cigri.flow.doubtful_results import DOUBTED
+from cigri.flow.views.job_destinations import list_barred
 from cigri.states import CampaignState, CampaignType, JobState, Outcome, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, ForecastHistory
 from cigri.tables.clusters import Cluster

@@ -14,11 +14,11 @@ from sqlalchemy.types import TypeEngine
 from cigri.database import IDS, given, packed
 from cigri.database.typed_rows import read_all
 from cigri.flow.live_jobs import chosen_jobs
-from cigri.rules.verdicts import Saving
+from cigri.lifecycle.verdicts import Saving
 from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.job_requests import CheckpointRequest
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.tasks import Task
-from cigri.tables.wishes import CheckpointRequest
 
 ATTEMPT_PLACES: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "position": Integer()}
 

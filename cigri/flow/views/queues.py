@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, cast, func, select
 
-from cigri.requirements.kinds import BUILT_IN, Kind, Kinds, Value
+from cigri.requirements.value_kinds import BUILT_IN, Kind, Kinds, Value
 from cigri.resources.inheritance import Declarations, Declared, Lineage, Sourced, Where, effective
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Grid

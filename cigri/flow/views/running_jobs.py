@@ -9,10 +9,10 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.states import JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
+from cigri.tables.job_requests import Kill, Shutdown
 from cigri.tables.jobs import Attempt, Batch, Job
-from cigri.tables.wishes import Kill, Shutdown
 from cigri.wrapper import JobKey
-from cigri.wrapper.job_features import AssessedJob
+from cigri.wrapper.termination_cost import AssessedJob
 
 
 class RunningJob(NamedTuple):

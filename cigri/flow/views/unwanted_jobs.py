@@ -29,14 +29,14 @@ from sqlalchemy.sql.selectable import Select, TableValuedAlias
 
 from cigri.database import given, interval, packed, rows
 from cigri.database.typed_rows import read_all
-from cigri.estimates.plausible import LARGEST_INTEGER
-from cigri.flow.listed_again import LISTED
+from cigri.estimates.clamping import LARGEST_INTEGER
+from cigri.flow.relisted_jobs import LISTED
 from cigri.flow.views.running_jobs import is_there
 from cigri.states import WAITING_JOBS, CampaignType, JobKind, JobState, KillReason, Outcome, StepState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.clusters import Cluster, ClusterState
+from cigri.tables.job_requests import Halt, Kill
 from cigri.tables.jobs import Attempt, Batch, Job
-from cigri.tables.wishes import Halt, Kill
 
 SETTLED = 60.0  # seconds after which a job that waits in excess is taken back
 

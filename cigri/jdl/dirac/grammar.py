@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import NamedTuple, NoReturn
 
 from cigri.errors import DescriptionError, Problem
-from cigri.text.tokens import END_OF_TEXT, Token, Tokens
+from cigri.formats.lexer import END_OF_TEXT, Token, Tokens
 
 DEEPEST_VALUE = 20
 LONGEST_NUMBER = 30

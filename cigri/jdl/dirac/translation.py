@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from cigri.errors import DescriptionError, Problem
 from cigri.jdl.command import MACROS
 from cigri.jdl.dirac.grammar import Attribute, JdlValue, Section, parse
-from cigri.jdl.dirac.requirements import DIRAC_KEYWORDS, SECTION, read_requirements
-from cigri.jdl.dirac.sequences import (
+from cigri.jdl.dirac.parametric_jobs import (
     NUMBER,
     UNNAMED,
     Rows,
@@ -22,6 +21,7 @@ from cigri.jdl.dirac.sequences import (
     used_names,
     without_marks,
 )
+from cigri.jdl.dirac.requirements import DIRAC_KEYWORDS, SECTION, read_requirements
 from cigri.jdl.problems import CountedFaults, cut, did_you_mean, shown
 
 DIRAC_FIELDS = {

@@ -25,8 +25,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cigri.flow.views.job_sizes import SharePace
-from modules.campaign_schedulers.jobs.plausible import plausible_pace
+from cigri.flow.views.job_sizing import SharePace
+from modules.campaign_schedulers.jobs.clamped_inputs import plausible_pace
 
 TASK_START = 0.003  # seconds a job needs for the next task, whatever it does
 NOTICE = 90.0  # seconds before the walltime that the latest notice comes (docs/reference/on-the-cluster.md)

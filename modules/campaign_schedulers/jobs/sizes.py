@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from cigri.flow.offers import TakenOffer
-from cigri.flow.views.job_sizes import SharePace
+from cigri.flow.views.job_sizing import SharePace
 from cigri.states import CampaignType
 from modules.campaign_schedulers.jobs.grouping import OfferedRoom, Size, size
 

@@ -6,17 +6,17 @@ from itertools import count
 
 from cigri.drivers import Capacity, RemoteState
 from cigri.errors import ArrayTooLarge, OutcomeUnknown, SubmissionRefused, Unreachable
-from modules.laboratory.agenda import Agenda
-from modules.laboratory.cluster.backlog import JobQueue
 from modules.laboratory.cluster.execution import Execution
 from modules.laboratory.cluster.faults import Faults, Mishaps
-from modules.laboratory.cluster.jobs import GridJob, JobSight, TaskEnd
 from modules.laboratory.cluster.ledger import Ledger
 from modules.laboratory.cluster.machine import Machine
 from modules.laboratory.cluster.meters import Meters, Use
 from modules.laboratory.cluster.runs import GridRun, LocalRun, Phase
 from modules.laboratory.cluster.scheduler import Scheduler
+from modules.laboratory.cluster.simulated_jobs import GridJob, JobSight, TaskEnd
+from modules.laboratory.cluster.simulated_queue import JobQueue
 from modules.laboratory.load import LocalJob
+from modules.laboratory.simulation_events import Agenda
 
 
 class BatchSystem:

@@ -5,15 +5,15 @@ from collections.abc import Iterable
 from functools import partial
 
 from cigri.drivers import RemoteState
-from modules.laboratory.agenda import Agenda
-from modules.laboratory.cluster.backlog import JobQueue
+from modules.laboratory.cluster.easy_backfill import victims
 from modules.laboratory.cluster.faults import Crash, Mishaps
+from modules.laboratory.cluster.free_cores import Nodes, Places
 from modules.laboratory.cluster.ledger import Ledger
 from modules.laboratory.cluster.machine import Machine, Victims
 from modules.laboratory.cluster.meters import Loss, Meters, Use, Waste
-from modules.laboratory.cluster.nodes import Nodes, Places
 from modules.laboratory.cluster.runs import GridRun, LocalRun, Phase, Run
-from modules.laboratory.cluster.schedule import victims
+from modules.laboratory.cluster.simulated_queue import JobQueue
+from modules.laboratory.simulation_events import Agenda
 
 BLACK_HOLE_SECONDS = 0.1
 VANISHED = RemoteState.UNKNOWN

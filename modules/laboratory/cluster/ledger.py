@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 
 from cigri.drivers import RemoteState
-from cigri.text.units import DAY
-from modules.laboratory.cluster.jobs import JobSight, TaskEnd
+from cigri.formats.units import DAY
 from modules.laboratory.cluster.runs import GridRun, Phase
+from modules.laboratory.cluster.simulated_jobs import JobSight, TaskEnd
 
 ENDS_ARE_KNOWN = 1.0 * DAY  # seconds for which the ends of jobs are known
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from cigri.drivers import RemoteState
-from modules.laboratory.cluster.jobs import GridJob
-from modules.laboratory.cluster.nodes import Places
+from modules.laboratory.cluster.free_cores import Places
+from modules.laboratory.cluster.simulated_jobs import GridJob
 from modules.laboratory.load import LocalJob
 
 

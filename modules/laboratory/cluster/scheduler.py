@@ -1,12 +1,12 @@
 """The passes of a simulated batch system's scheduler."""
 
-from modules.laboratory.agenda import Agenda
-from modules.laboratory.cluster.backlog import JobQueue
+from modules.laboratory.cluster.easy_backfill import Hold, easy, hold
 from modules.laboratory.cluster.execution import Execution
+from modules.laboratory.cluster.free_cores import ANY_NODE
 from modules.laboratory.cluster.machine import Machine
-from modules.laboratory.cluster.nodes import ANY_NODE
 from modules.laboratory.cluster.runs import Run
-from modules.laboratory.cluster.schedule import Hold, easy, hold
+from modules.laboratory.cluster.simulated_queue import JobQueue
+from modules.laboratory.simulation_events import Agenda
 
 
 class Scheduler:

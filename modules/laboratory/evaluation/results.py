@@ -17,10 +17,10 @@ class ClusterResults(NamedTuple):
 
     `harvestable`: cores that were up, idle of local jobs, while there were tasks for them; `harvested`: those of them
     that our jobs held. `avoidable` and `unavoidable`: what killed jobs had done and had to be done again; avoidable is
-    what a better decision would have saved (laboratory/evaluation/losses.py). `local_delay` is the sum of the seconds
-    that local jobs started later than they would have without the grid, `local_seconds` that of their run times.
-    `waiting`: jobs of ours in the queue. `lost`: work of attempts that lost against another one at the same task, which
-    is not wasted by a kill.
+    what a better decision would have saved (laboratory/evaluation/avoidable_losses.py). `local_delay` is the sum of the
+    seconds that local jobs started later than they would have without the grid, `local_seconds` that of their run
+    times. `waiting`: jobs of ours in the queue. `lost`: work of attempts that lost against another one at the same
+    task, which is not wasted by a kill.
     """
 
     name: str

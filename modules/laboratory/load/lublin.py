@@ -14,10 +14,10 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cigri.text.units import HOUR
+from cigri.formats.units import HOUR
 from modules.laboratory.load.gamma import gamma_cdf
 from modules.laboratory.load.job import LocalJob
-from modules.laboratory.load.people import pick_name, pick_walltime
+from modules.laboratory.load.submitters import pick_name, pick_walltime
 
 SERIAL = 0.244  # share of the jobs that take one core
 POWER_OF_TWO = 0.576  # share of the jobs whose size is made a power of two

@@ -11,8 +11,8 @@ from math import cos, pi
 from random import Random
 from typing import NamedTuple
 
-from cigri.text.units import HOUR
-from modules.laboratory.load.people import pick_user, pick_walltime
+from cigri.formats.units import HOUR
+from modules.laboratory.load.submitters import pick_user, pick_walltime
 
 SAMPLE_CORES = 128
 SAMPLE_DAYS = 7

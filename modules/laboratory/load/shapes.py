@@ -15,9 +15,9 @@ from typing import Annotated, Literal, NamedTuple, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
 
 from cigri.errors import ConfigError
-from cigri.settings.hours import Hours, parse_hours, readable_windows
+from cigri.settings.operating_hours import Hours, parse_hours, readable_windows
 from modules.laboratory.load.job import LocalJob
-from modules.laboratory.load.people import pick_name, pick_walltime
+from modules.laboratory.load.submitters import pick_name, pick_walltime
 
 MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
 

@@ -17,7 +17,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveInt
 
 from cigri.errors import ConfigError
-from cigri.text.units import DAY
+from cigri.formats.units import DAY
 from modules.laboratory.load.job import LocalJob
 
 SWF_FIELDS = 18

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from modules.laboratory.evaluation.results import Results
-from modules.laboratory.report.exchange import from_json, to_csv, to_json
+from modules.laboratory.report.json_and_csv import from_json, to_csv, to_json
 from modules.laboratory.report.page import to_html
 
 __all__ = ["from_json", "to_csv", "to_html", "to_json", "write"]

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from math import floor, log10
 from typing import NamedTuple
 
-from cigri.text.units import DAY, HOUR, MINUTE
+from cigri.formats.units import DAY, HOUR, MINUTE
 from modules.laboratory.evaluation.results import Point
 from modules.laboratory.report.escaping import escaped
-from modules.laboratory.report.figures_as_text import number
+from modules.laboratory.report.formatting import number
 
 WIDTH, HEIGHT = 860, 300
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 14, 44

@@ -4,8 +4,8 @@ import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 
-from cigri.flow.picture import USAGE_STEP
-from cigri.text.units import HOUR
+from cigri.flow.grid_snapshot import USAGE_STEP
+from cigri.formats.units import HOUR
 from modules.laboratory.load import LocalJob
 
 STEPS_A_DAY = 48

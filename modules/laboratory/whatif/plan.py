@@ -4,12 +4,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from cigri.eligibility.quotas import BEST_EFFORT, Kinship, QuotaRule, in_force
 from cigri.errors import CigriError
 from cigri.flow.dependencies import NewDependency
-from cigri.flow.known_tasks import KnownPast
-from cigri.flow.picture import CommandPast, Picture
+from cigri.flow.grid_snapshot import CommandPast, Picture
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster
-from cigri.rules.quotas import BEST_EFFORT, Kinship, QuotaRule, in_force
+from cigri.flow.task_durations import KnownPast
 from modules.laboratory.whatif.durations import Durations, Total, durations
 from modules.laboratory.whatif.scale import RemainingWork, Scale, scale
 

@@ -5,10 +5,10 @@ from random import Random
 from typing import Any, NamedTuple
 
 from cigri.flow.dependencies import NewDependency
-from cigri.flow.picture import Rows
+from cigri.flow.grid_snapshot import Rows
 from cigri.flow.submissions import NewCampaignCluster
-from cigri.rules.buckets import without_formulas
-from cigri.settings.cluster import parse_config
+from cigri.resources.bucket_amounts import without_formulas
+from cigri.settings.cluster_config import parse_config
 from cigri.states import AfterWhen, StepState
 from modules.laboratory.cluster.faults import NO_FAULTS, Faults
 from modules.laboratory.cluster.machine import Machine

@@ -7,9 +7,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from cigri.errors import ConfigError
-from cigri.flow.precedence import Affinity, Subject
-from cigri.flow.usage import Consumption
-from cigri.flow.views.wants import BegunCampaign, Claim
+from cigri.flow.affinities_and_targets import Affinity, Subject
+from cigri.flow.fair_share_usage import Consumption
+from cigri.flow.views.cluster_demands import BegunCampaign, Claim
 
 
 class Facts(NamedTuple):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cigri.flow.views.wants import Claim
+from cigri.flow.views.cluster_demands import Claim
 from modules.metascheduler.policies import Facts, Turn
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import inf, isnan
 
-from cigri.flow.views.wants import Claim
+from cigri.flow.views.cluster_demands import Claim
 from modules.metascheduler.policies import Facts, Turn
 
 
@@ -13,5 +13,5 @@ def order(claims: Sequence[Claim], _facts: Facts) -> list[Turn]:
 
 
 def _start_of_the_last(claim: Claim) -> float:
-    """In seconds since the epoch; published end and pressure: modules/predictor/eta/dates.py."""
+    """In seconds since the epoch; published end and pressure: modules/predictor/eta/published_dates.py."""
     return inf if claim.eta is None or isnan(claim.pressure) else claim.eta.timestamp() - claim.pressure

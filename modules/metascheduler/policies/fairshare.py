@@ -1,7 +1,7 @@
 """Users and projects get what they are due of the grid over time, by the karma of OAR's fair sharing.
 
 OAR sorts jobs by karma; here it makes weights, as campaigns are served side by side. What users have had is forgotten
-by half in `policy.half_life` days (cigri/flow/usage.py), where OAR has a window. Long form:
+by half in `policy.half_life` days (cigri/flow/fair_share_usage.py), where OAR has a window. Long form:
 docs/explanation/scheduling.md#order, under Fair sharing.
 """
 
@@ -9,9 +9,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import exp
 
-from cigri.flow.precedence import Subject
-from cigri.flow.usage import Consumption
-from cigri.flow.views.wants import Claim
+from cigri.flow.affinities_and_targets import Subject
+from cigri.flow.fair_share_usage import Consumption
+from cigri.flow.views.cluster_demands import Claim
 from cigri.states import SubjectKind
 from modules.metascheduler.policies import Facts, Turn
 

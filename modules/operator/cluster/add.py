@@ -1,9 +1,9 @@
 """`cigri cluster add`: a declaration is checked, then stored; the next cycle visits the cluster."""
 
 from cigri.cli.command import Parser, safe
-from cigri.cli.grid import open_grid
+from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_declarations import declare_cluster
-from modules.operator.cluster import standing_in
+from modules.operator.cluster import fallback
 from modules.operator.cluster.declaration import add_options, put_together
 
 EXAMPLES = """\
@@ -18,8 +18,8 @@ def run(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     values = put_together(options, {})
     with open_grid() as grid:
-        config = standing_in.decide(grid, options.name, values)
+        config = fallback.decide(grid, options.name, values)
         done = grid.ask(declare_cluster, cluster=options.name, config=config)
-    standing_in.warn(options.name, config)
+    fallback.warn(options.name, config)
     print(safe(done.message))
     return 0

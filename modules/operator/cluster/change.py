@@ -1,9 +1,9 @@
 """`cigri cluster change`: some settings of a declared cluster; all others stay."""
 
 from cigri.cli.command import Parser, safe
-from cigri.cli.grid import open_grid
+from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_declarations import change_cluster, declared_clusters
-from modules.operator.cluster import standing_in
+from modules.operator.cluster import fallback
 from modules.operator.cluster.declaration import add_options, put_together
 
 EXAMPLES = """\
@@ -17,8 +17,8 @@ def run(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     with open_grid() as grid:
         [stored] = grid.ask(declared_clusters, names=[options.name])
-        config = standing_in.decide(grid, options.name, put_together(options, stored.standing.config))
+        config = fallback.decide(grid, options.name, put_together(options, stored.standing.config))
         done = grid.ask(change_cluster, cluster=options.name, config=config)
-    standing_in.warn(options.name, config)
+    fallback.warn(options.name, config)
     print(safe(done.message))
     return 0

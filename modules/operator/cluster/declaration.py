@@ -10,8 +10,8 @@ from typing import Any
 from cigri import drivers
 from cigri.cli.command import Parser
 from cigri.errors import ConfigError, UsageError
-from cigri.settings.cluster import ClusterConfig
-from cigri.transports.address import HOP
+from cigri.settings.cluster_config import ClusterConfig
+from cigri.settings.ssh_address import HOP
 
 SSH_OPTIONS = ("host", "port", "account", "key_file", "known_hosts", "host_key_alias", "jump")
 

@@ -1,10 +1,10 @@
 """`cigri cluster drain`: no more jobs, and those that run are told when they must be over."""
 
 from cigri.cli.command import Parser, safe
-from cigri.cli.grid import open_grid
+from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_changes import drain_cluster
-from cigri.rules.deadlines import TIMES, with_zone
-from cigri.text.units import localised
+from cigri.formats.units import localised
+from cigri.settings.deadlines import TIMES, with_zone
 
 EXAMPLES = """\
   cigri cluster drain dahu --by 2026-12-01T08:00

@@ -1,7 +1,7 @@
 """`cigri cluster enable`: gives it jobs, and forgives past failures."""
 
 from cigri.cli.command import Parser, safe
-from cigri.cli.grid import open_grid
+from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_changes import enable_cluster
 
 

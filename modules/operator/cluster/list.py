@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from cigri.answers.clusters import ClusterStanding
+from cigri.api_models.clusters import ClusterStanding
 from cigri.cli.command import Parser, print_json
-from cigri.cli.grid import open_grid
-from cigri.cli.tables import print_table
+from cigri.cli.grid_client import open_grid
+from cigri.cli.table_printing import print_table
 from cigri.endpoints.cluster_declarations import declared_clusters
-from cigri.text.plain import plain
+from cigri.formats.json_values import plain
 
 
 def run(argv: list[str]) -> int:

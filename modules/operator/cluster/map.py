@@ -1,7 +1,7 @@
 """`cigri cluster map`: which account of a cluster runs a grid user's jobs."""
 
 from cigri.cli.command import Parser, safe
-from cigri.cli.grid import open_grid
+from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_declarations import map_account
 
 

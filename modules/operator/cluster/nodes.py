@@ -2,13 +2,13 @@
 
 from cigri.answers.nodes import ExcludedNode
 from cigri.cli.command import Parser, print_json, safe
-from cigri.cli.grid import open_grid
-from cigri.cli.tables import print_table
-from cigri.cli.wording import moment
+from cigri.cli.grid_client import open_grid
+from cigri.cli.table_printing import print_table
 from cigri.endpoints.cluster_changes import admit_nodes, drain_nodes, excluded_nodes
-from cigri.rules.deadlines import TIMES, with_zone
-from cigri.text.plain import plain
-from cigri.text.units import localised
+from cigri.formats.json_values import plain
+from cigri.formats.units import localised
+from cigri.presentation.formatting import moment
+from cigri.settings.deadlines import TIMES, with_zone
 
 NODE_COLUMNS = ("Cluster", "Node", "State", "Since", "Until", "Times", "Why")
 EXAMPLES = """\

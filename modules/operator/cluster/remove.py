@@ -1,7 +1,7 @@
 """`cigri cluster remove`: forgets a cluster without a history."""
 
 from cigri.cli.command import Parser, safe
-from cigri.cli.grid import open_grid
+from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_declarations import remove_cluster
 
 

@@ -1,11 +1,11 @@
 """`cigri cluster show`: one cluster, its configuration as `--file` takes it."""
 
 from cigri.cli.command import Parser, print_json, safe
-from cigri.cli.grid import open_grid
+from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_declarations import declared_clusters
-from cigri.settings.cluster import parse_config
-from cigri.text.plain import plain
-from cigri.text.units import as_utc
+from cigri.formats.json_values import plain
+from cigri.formats.units import as_utc
+from cigri.settings.cluster_config import parse_config
 from modules.operator.cluster.declaration import to_toml
 
 

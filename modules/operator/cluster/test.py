@@ -5,25 +5,25 @@ from collections.abc import Callable
 
 from cigri.cli.command import Parser, open_database, safe
 from cigri.errors import CigriError
-from cigri.flow.home import grid_key
-from cigri.gateway import Gateway
-from modules.operator.cluster import probes
+from cigri.flow.grid_identity import grid_key
+from cigri.gateway.transport_gateway import Gateway
+from modules.operator.cluster import check_steps
+from modules.operator.cluster.check_job import run_job
+from modules.operator.cluster.check_steps import Patient, Trouble, Weakness
 from modules.operator.cluster.declared import find
-from modules.operator.cluster.probes import Patient, Trouble, Weakness
-from modules.operator.cluster.trial import run_job
 
 GOOD, BAD, ODD, SKIPPED = "\N{CHECK MARK}", "\N{BALLOT X}", "!", "-"
 ProbeStep = Callable[[Patient], str]
 PROBE_STEPS: dict[str, ProbeStep] = {
-    "configuration": probes.configuration,
-    "reach": probes.reach,
-    "login": probes.login,
-    "account": probes.account,
-    "directory": probes.directory,
-    "clock": probes.clock,
-    "batch system": probes.batch_system,
-    "capacity": probes.capacity,
-    "nodes": probes.nodes,
+    "configuration": check_steps.configuration,
+    "reach": check_steps.reach,
+    "login": check_steps.login,
+    "account": check_steps.account,
+    "directory": check_steps.directory,
+    "clock": check_steps.clock,
+    "batch system": check_steps.batch_system,
+    "capacity": check_steps.capacity,
+    "nodes": check_steps.nodes,
     "job": run_job,
 }
 

@@ -1,7 +1,7 @@
 """`cigri cluster undrain`: the cluster gets jobs again, and those that run are told that they may go on."""
 
 from cigri.cli.command import Parser, safe
-from cigri.cli.grid import open_grid
+from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_changes import undrain_cluster
 
 

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from cigri.cli.command import Parser, complain, safe
-from cigri.cli.grid import open_grid
+from cigri.cli.grid_client import open_grid
 from cigri.endpoints.resources import apply_resources
 from cigri.errors import ConfigError
 

@@ -1,11 +1,11 @@
 """`cigri resources history`: every description that was applied, and by whom."""
 
 from cigri.cli.command import Parser, print_json
-from cigri.cli.grid import open_grid
-from cigri.cli.tables import print_table
+from cigri.cli.grid_client import open_grid
+from cigri.cli.table_printing import print_table
 from cigri.endpoints.resources import resource_documents
-from cigri.text.plain import plain
-from cigri.text.units import as_local
+from cigri.formats.json_values import plain
+from cigri.formats.units import as_local
 
 
 def run(argv: list[str]) -> int:

@@ -3,7 +3,7 @@
 import sys
 
 from cigri.cli.command import Parser
-from cigri.cli.grid import open_grid
+from cigri.cli.grid_client import open_grid
 from cigri.endpoints.resources import resource_document
 
 

@@ -6,11 +6,11 @@ Who asks, who may, what is admitted and what is audited is the endpoints' busine
 from fastapi import FastAPI
 
 from cigri.database import Database
-from modules.portal.cigri3 import refusals
+from modules.portal.authentication import Identities
+from modules.portal.cigri3 import errors
+from modules.portal.cigri3.dispatch import BASE, Interpreter
 from modules.portal.cigri3.paths import CIGRI3_PATHS
-from modules.portal.cigri3.serving import BASE, Interpreter
-from modules.portal.errands import Errands
-from modules.portal.identity import Identities
+from modules.portal.deferred_responses import Errands
 
 
 def add_to(app: FastAPI, database: Database, identities: Identities, errands: Errands) -> None:
@@ -24,4 +24,4 @@ def add_to(app: FastAPI, database: Database, identities: Identities, errands: Er
             name=f"cigri3_{path.function.__name__}",
             include_in_schema=False,
         )
-    refusals.add_to(app)
+    errors.add_to(app)

@@ -4,18 +4,18 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl
 
-from cigri.answers.campaigns import CampaignView, PartView
+from cigri.api_models.campaigns import CampaignView, PartView
 from cigri.endpoints import campaign_changes, submissions
 from cigri.endpoints import campaigns as endpoints
 from cigri.endpoints.descriptions import description, parameters
 from cigri.endpoints.paging import walk
 from cigri.errors import DescriptionError, Problem, UsageError
-from cigri.jdl.reading import is_object, read_description, without_params
-from cigri.jdl.syntax import read_list
+from cigri.formats.units import HOUR
+from cigri.jdl.parsing import is_object, read_description, without_params
+from cigri.jdl.text_formats import read_list
 from cigri.states import StepState
-from cigri.text.units import HOUR
 from modules.portal.cigri3.clusters import numbers_of_clusters
-from modules.portal.cigri3.serving import Asked, Told, accepted, link
+from modules.portal.cigri3.dispatch import Asked, Told, accepted, link
 
 NO_THROUGHPUT = 1e-16
 """Tasks a second; clients divide by it, and tell as ~ what is so far away."""

@@ -3,12 +3,12 @@
 from itertools import groupby
 from typing import Any
 
-from cigri.answers.clusters import ClusterStatus, Usage
+from cigri.api_models.clusters import ClusterStatus, Usage
 from cigri.endpoints import clusters as endpoints
 from cigri.endpoints.notices import notices
 from cigri.errors import UsageError
-from cigri.text.units import HOUR
-from modules.portal.cigri3.serving import Asked, Told, link
+from cigri.formats.units import HOUR
+from modules.portal.cigri3.dispatch import Asked, Told, link
 
 AWAY = ("draining", "disabled", "unreachable", "unknown")
 

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from cigri.answers.events import SeenEvent
+from cigri.api_models.events import SeenEvent
 from cigri.endpoints import events as endpoints
 from cigri.endpoints.events import USUAL_EVENTS
 from cigri.errors import NotFound
-from cigri.text.units import as_utc
+from cigri.formats.units import as_utc
 from modules.portal.cigri3.clusters import numbers_of_clusters
-from modules.portal.cigri3.serving import Asked, Told, accepted, link
+from modules.portal.cigri3.dispatch import Asked, Told, accepted, link
 
 
 def list_of_campaign(asked: Asked) -> Told:

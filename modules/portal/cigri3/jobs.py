@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Any, Literal
 
-from cigri.answers.jobs import JobView
-from cigri.answers.tasks import AttemptView, TaskView
+from cigri.api_models.jobs import JobView
+from cigri.api_models.tasks import AttemptView, TaskView
 from cigri.endpoints import tasks as endpoints
 from cigri.endpoints.campaigns import campaign
 from cigri.endpoints.job_changes import kill_job
@@ -12,7 +12,7 @@ from cigri.endpoints.jobs import job, outputs
 from cigri.endpoints.tasks import USUAL_TASKS
 from cigri.states import JobState, Outcome, TaskState
 from modules.portal.cigri3.clusters import numbers_of_clusters
-from modules.portal.cigri3.serving import Asked, Told, accepted, link
+from modules.portal.cigri3.dispatch import Asked, Told, accepted, link
 
 STATE_OF_TASK = {
     TaskState.BLOCKED: "pending",

@@ -1,7 +1,7 @@
 """Every path of CiGri 3's that is served, below its base."""
 
 from modules.portal.cigri3 import campaigns, clusters, events, jobs
-from modules.portal.cigri3.serving import Cigri3Path
+from modules.portal.cigri3.dispatch import Cigri3Path
 
 CIGRI3_PATHS = (
     Cigri3Path("GET", "", campaigns.root),

@@ -3,23 +3,13 @@
 from fastapi import FastAPI
 
 from cigri.database import Database
-from modules.portal.errands import Errands
-from modules.portal.identity import Identities
-from modules.portal.pages import (
-    campaign,
-    changes,
-    clusters,
-    events,
-    home,
-    operator,
-    refusals,
-    sign_in,
-    submit,
-    task,
-    usage,
-)
-from modules.portal.pages.headers import PageHeaders
-from modules.portal.pages.website import Website, add_static
+from modules.portal import change_stream
+from modules.portal.authentication import Identities
+from modules.portal.deferred_responses import Errands
+from modules.portal.pages import campaign, clusters, events, home, operator, sign_in, submit, task, usage
+from modules.portal.rendering import error_pages
+from modules.portal.rendering.page_renderer import Website, add_static
+from modules.portal.rendering.security_headers import PageHeaders
 from modules.portal.uploads import Uploads
 
 
@@ -28,6 +18,6 @@ def add_to(app: FastAPI, database: Database, identities: Identities, errands: Er
     site = Website(database, identities, errands, uploads)
     app.add_middleware(PageHeaders)
     add_static(app)
-    for page in (sign_in, home, campaign, task, submit, events, clusters, usage, operator, changes):
+    for page in (sign_in, home, campaign, task, submit, events, clusters, usage, operator, change_stream):
         page.add_to(app, site)
-    refusals.add_to(app, site)
+    error_pages.add_to(app, site)

@@ -7,13 +7,12 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import Depends, FastAPI, Request
 from starlette.responses import Response
 
-from cigri.answers.after import BlockedTasks
-from cigri.answers.campaigns import ShareView, WholeCampaign
-from cigri.answers.failures import FailureKind
-from cigri.answers.reasons import ClusterReason
-from cigri.answers.tasks import TaskView
+from cigri.api_models.campaigns import ShareView, WholeCampaign
+from cigri.api_models.dependencies import BlockedTasks
+from cigri.api_models.failures import FailureKind
+from cigri.api_models.pending_reasons import ClusterReason
+from cigri.api_models.tasks import TaskView
 from cigri.endpoints import Endpoint
-from cigri.endpoints.calling import AtOnce, Here
 from cigri.endpoints.campaign_changes import (
     cancel_campaign,
     hold_campaign,
@@ -24,22 +23,23 @@ from cigri.endpoints.campaign_changes import (
     set_priority,
 )
 from cigri.endpoints.campaigns import campaign, failures
+from cigri.endpoints.dispatch import AtOnce, Here
 from cigri.endpoints.events import events, fix_events
 from cigri.endpoints.histories import cores, progress
 from cigri.endpoints.paging import walk
-from cigri.endpoints.reasons import why
+from cigri.endpoints.pending_reasons import why
 from cigri.endpoints.strips import strip
 from cigri.endpoints.tasks import latest_tasks, tasks
 from cigri.errors import CigriError, NotFound, UsageError
-from cigri.rules.after import sentences
-from cigri.rules.callers import Caller, Scope
-from cigri.text.alike_failures import TASK_FAILED, VARYING, as_ranges, how
-from cigri.text.id_ranges import written_ids
-from modules.portal.bounds import PlainNumber
-from modules.portal.pages.changes import stamp_of
-from modules.portal.pages.course import cores_stack, course
-from modules.portal.pages.standing import Strip, bar, expected_end, strip_of
-from modules.portal.pages.website import Website, add_page, read_form, see
+from cigri.formats.id_ranges import written_ids
+from cigri.identity.callers import Caller, Scope
+from cigri.lifecycle.dependency_gates import sentences
+from cigri.presentation.failure_groups import TASK_FAILED, VARYING, as_ranges, how
+from modules.portal.change_stream import stamp_of
+from modules.portal.parameter_limits import PlainNumber
+from modules.portal.rendering.campaign_row import Strip, bar, expected_end, strip_of
+from modules.portal.rendering.page_renderer import Website, add_page, read_form, see
+from modules.portal.rendering.progress_chart import cores_stack, course
 
 SHOWN_TASKS, SHOWN_FAILURES = 50, 20
 STRIP_AT_ONCE = 50_000  # tasks; with more, each of which is looked at, the strip comes behind the page

@@ -7,16 +7,16 @@ from typing import NamedTuple
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
-from cigri.answers.clusters import ClusterStatus, ClusterView, QueueProperties, Usage
-from cigri.answers.events import SeenEvent
-from cigri.endpoints.calling import AtOnce
+from cigri.api_models.clusters import ClusterStatus, ClusterView, QueueProperties, Usage
+from cigri.api_models.events import SeenEvent
 from cigri.endpoints.clusters import A_DAY, DAY_PERIOD, PERIODS, cluster_day, cluster_usage, clusters, properties
+from cigri.endpoints.dispatch import AtOnce
 from cigri.endpoints.events import events
 from cigri.endpoints.notices import notices
 from cigri.endpoints.paging import walk
-from modules.portal.bounds import PlainText
-from modules.portal.pages.stacks import Stack, cores_of, stack
-from modules.portal.pages.website import Website, add_page
+from modules.portal.parameter_limits import PlainText
+from modules.portal.rendering.page_renderer import Website, add_page
+from modules.portal.rendering.stacked_chart import Stack, cores_of, stack
 
 LOOKED_THROUGH = 1000  # open events
 MOST_SQUARES = 400

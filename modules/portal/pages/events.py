@@ -6,17 +6,17 @@ from typing import Annotated, Literal, NamedTuple
 from fastapi import Depends, FastAPI, Request
 from starlette.responses import Response
 
-from cigri.answers.events import SeenEvent
+from cigri.api_models.events import SeenEvent
 from cigri.cli.failures import gather
 from cigri.endpoints.events import USUAL_EVENTS, event_counts, events, fix_events
 from cigri.errors import CigriError
-from cigri.rules.callers import Caller, Scope
-from cigri.text.alike_failures import TASK_FAILED, as_ranges
-from cigri.text.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
-from cigri.text.exit_codes import explain
-from cigri.text.id_ranges import written_ids
-from modules.portal.bounds import PlainNumber, PlainText
-from modules.portal.pages.website import Website, add_page, read_form, see
+from cigri.formats.id_ranges import written_ids
+from cigri.identity.callers import Caller, Scope
+from cigri.presentation.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
+from cigri.presentation.exit_codes import explain
+from cigri.presentation.failure_groups import TASK_FAILED, as_ranges
+from modules.portal.parameter_limits import PlainNumber, PlainText
+from modules.portal.rendering.page_renderer import Website, add_page, read_form, see
 
 MEANINGS_OF_CODES = CODES_OF_CAMPAIGNS | OF_THE_GRID
 MOST_EVENT_RANGES = 8

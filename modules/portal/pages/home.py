@@ -3,17 +3,17 @@
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
-from cigri.answers.campaigns import CampaignView
-from cigri.endpoints.calling import AtOnce
+from cigri.api_models.campaigns import CampaignView
 from cigri.endpoints.campaigns import campaigns
+from cigri.endpoints.dispatch import AtOnce
 from cigri.endpoints.histories import rates
 from cigri.endpoints.notices import notices
-from cigri.endpoints.reasons import why
-from cigri.text.id_ranges import written_ids
-from modules.portal.bounds import PlainNumber, PlainText
-from modules.portal.pages.changes import stamp_of
-from modules.portal.pages.standing import Sparkline, bar, expected_end, sparkline, worst_reason
-from modules.portal.pages.website import Website, add_page
+from cigri.endpoints.pending_reasons import why
+from cigri.formats.id_ranges import written_ids
+from modules.portal.change_stream import stamp_of
+from modules.portal.parameter_limits import PlainNumber, PlainText
+from modules.portal.rendering.campaign_row import Sparkline, bar, expected_end, sparkline, worst_reason
+from modules.portal.rendering.page_renderer import Website, add_page
 
 MOST_LINES = 100
 MOST_REASONS = 10

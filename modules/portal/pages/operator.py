@@ -7,12 +7,12 @@ from starlette.responses import Response
 
 from cigri.answers.audit import AuditEntry
 from cigri.endpoints.audit import audit_trail
-from cigri.endpoints.checks import checks
 from cigri.endpoints.events import events
-from cigri.endpoints.figures import figures
-from modules.portal.bounds import PlainNumber
+from cigri.endpoints.health import checks
+from cigri.endpoints.metrics import figures
 from modules.portal.health import what_lacks
-from modules.portal.pages.website import Website, add_page
+from modules.portal.parameter_limits import PlainNumber
+from modules.portal.rendering.page_renderer import Website, add_page
 
 MOST_FINDINGS, MOST_CHANGES = 20, 50
 LONGEST_ASKED = 300  # characters

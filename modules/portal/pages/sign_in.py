@@ -12,12 +12,12 @@ from starlette.responses import Response
 
 from cigri.endpoints.sessions import SIGN_IN, end_sessions
 from cigri.flow.audit import put_audit
-from cigri.flow.sessions import SESSION_LIFE, find_link, open_session
-from cigri.rules.callers import Caller
-from cigri.rules.token_text import hash_of
-from modules.portal.identity import BY_SESSION
-from modules.portal.pages.website import Website, add_page, read_form, see
-from modules.portal.sessions import give_cookie, is_secret, require_own_page
+from cigri.flow.browser_sessions import SESSION_LIFE, find_link, open_session
+from cigri.identity.callers import Caller
+from cigri.identity.token_text import hash_of
+from modules.portal.authentication import BY_SESSION
+from modules.portal.browser_sessions import give_cookie, is_secret, require_own_page
+from modules.portal.rendering.page_renderer import Website, add_page, read_form, see
 
 BY_LINK = "link"
 """How somebody is known while a session begins."""

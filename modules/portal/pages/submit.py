@@ -9,16 +9,16 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from cigri.answers.simulations import Simulation
-from cigri.answers.submissions import CheckedCampaign
-from cigri.endpoints.bodies import Body, as_body
-from cigri.endpoints.calling import receive
+from cigri.api_models.simulations import Simulation
+from cigri.api_models.submissions import CheckedCampaign
+from cigri.endpoints.dispatch import receive
+from cigri.endpoints.request_bodies import Body, as_body
 from cigri.endpoints.submissions import check_campaign, simulate_campaigns, submit_campaign
 from cigri.errors import Busy, DescriptionError, KeyReused, NotForetold, Problem
-from cigri.jdl.reading import read_description, without_params
-from cigri.rules.callers import Caller
-from modules.portal.errands import NotYet
-from modules.portal.pages.website import Website, add_page, read_fields, see
+from cigri.identity.callers import Caller
+from cigri.jdl.parsing import read_description, without_params
+from modules.portal.deferred_responses import NotYet
+from modules.portal.rendering.page_renderer import Website, add_page, read_fields, see
 from modules.portal.uploads import arriving
 
 LONGEST_SUBMISSION = 1_000_000  # bytes; each byte that is no letter or figure counts three

@@ -3,20 +3,20 @@
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
-from cigri.answers.jobs import JobOutputs
-from cigri.answers.tasks import AttemptView, TaskCommand, WholeTask
-from cigri.endpoints.calling import Here, call
+from cigri.api_models.jobs import JobOutputs
+from cigri.api_models.tasks import AttemptView, TaskCommand, WholeTask
 from cigri.endpoints.campaigns import campaigns
+from cigri.endpoints.dispatch import Here, call
 from cigri.endpoints.jobs import outputs
 from cigri.endpoints.tasks import task, task_commands
 from cigri.errors import CigriError, Forbidden, NotFound
-from cigri.rules.callers import Caller
+from cigri.identity.callers import Caller
+from cigri.presentation.exit_codes import explain
 from cigri.states import ATTEMPT_LIFE, Outcome
-from cigri.text.exit_codes import explain
-from modules.portal.bounds import PlainNumber
-from modules.portal.errands import NotYet
-from modules.portal.pages.changes import stamp_of
-from modules.portal.pages.website import Website, add_page
+from modules.portal.change_stream import stamp_of
+from modules.portal.deferred_responses import NotYet
+from modules.portal.parameter_limits import PlainNumber
+from modules.portal.rendering.page_renderer import Website, add_page
 
 SHOWN_OUTPUT = 20_000  # characters of the end of each output
 ASK_AGAIN = 1  # seconds until a browser asks whether the cluster has answered

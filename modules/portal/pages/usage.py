@@ -8,16 +8,16 @@ from typing import NamedTuple
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
-from cigri.answers.campaigns import CampaignView
-from cigri.answers.clusters import Usage
-from cigri.answers.figures import AccountedWork, EndFigure
+from cigri.api_models.campaigns import CampaignView
+from cigri.api_models.clusters import Usage
+from cigri.api_models.metrics import AccountedWork, EndFigure
 from cigri.endpoints.campaigns import campaigns
 from cigri.endpoints.clusters import cluster_usage
-from cigri.endpoints.figures import accounting, figures
+from cigri.endpoints.metrics import accounting, figures
 from cigri.endpoints.paging import walk
+from cigri.formats.units import HOUR
 from cigri.states import Outcome
-from cigri.text.units import HOUR
-from modules.portal.pages.website import Website, add_page
+from modules.portal.rendering.page_renderer import Website, add_page
 
 USUAL_HOURS = 24.0
 USUAL_DAYS = 30

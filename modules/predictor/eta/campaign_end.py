@@ -7,7 +7,7 @@ the laboratory measures (`calibration`, `interval_width`: docs/explanation/labor
 import math
 from typing import NamedTuple
 
-from modules.predictor.campaign_pace import CampaignPace
+from modules.predictor.campaign_work import CampaignPace
 from modules.predictor.eta.last_task import Bag, RunningTasks, last_end
 from modules.predictor.local_load import JUMP, LocalLoadOutlook, reached
 

@@ -92,7 +92,7 @@ def _still(bag: Bag, speed: float, age: float | None, seconds: float, replica: f
     if age is None:
         return lifetimes.beyond(max(speed * seconds, replica)) / lifetimes.beyond(0.0)
     outlasting = lifetimes.outlasting(age * speed)
-    if outlasting < RARE:  # longer than all that was seen: Gott's delta-t argument, as in predictor/endings.py
+    if outlasting < RARE:  # longer than all that was seen: Gott's delta-t argument, as in predictor/freed_cores.py
         return age / (age + seconds)
     first = min(lifetimes.outlasting(max(speed * (age + seconds), replica)) / outlasting, 1.0)
     once_more = min(lifetimes.unfinished(max(speed * seconds - lifetimes.mean, 0.0)) / outlasting, 1.0)

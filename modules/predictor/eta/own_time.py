@@ -3,12 +3,12 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from cigri.flow.views.paths import Edge
-from cigri.flow.views.progress import Progress
-from modules.predictor.estimates import estimate
+from cigri.flow.views.campaign_progress import Progress
+from cigri.flow.views.dependency_graph import Edge
+from modules.predictor.campaign_estimates import estimate
 from modules.predictor.eta.campaign_end import Interval
-from modules.predictor.eta.dates import pressure
 from modules.predictor.eta.path import OwnTime
+from modules.predictor.eta.published_dates import pressure
 
 UNSEEN = 2.0  # times as soon and as late, where nobody has seen any of it: a choice
 

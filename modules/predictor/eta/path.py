@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from cigri.flow.views.paths import Edge
+from cigri.flow.views.dependency_graph import Edge
 from modules.predictor.eta.campaign_end import Interval
 
 NOW = Interval(0.0, 0.0, 0.0)

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from cigri.answers.campaigns import CampaignView, PartView, ShareView, WholeCampaign
-from cigri.answers.clusters import ClusterView
-from cigri.answers.failures import ErrorView
-from cigri.answers.tasks import TaskView
+from cigri.api_models.campaigns import CampaignView, PartView, ShareView, WholeCampaign
+from cigri.api_models.clusters import ClusterView
+from cigri.api_models.failures import ErrorView
+from cigri.api_models.tasks import TaskView
 from cigri.cli import campaigns, clusters, jobs
 from cigri.cli.watching import Look, drawn
-from cigri.rules.cluster_states import status_of
-from cigri.rules.obstacles import obstacle
+from cigri.presentation.cluster_status import status_of
+from cigri.presentation.run_status import obstacle
 from cigri.states import CampaignState, CampaignType, JobState, Outcome, StepState, TaskState
 from tests.cli.running import Terminal
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from cigri.drivers import BatchRequest, Capacity, Driver, RemoteJob, RemoteState
 from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
-from cigri.script.answers import Answer
+from cigri.shell.results import Answer
 
 PLACE = '"$HOME"/.at-once'
 LINE = re.compile(r"(\S+) (\d+) (\d*)")

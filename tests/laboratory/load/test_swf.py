@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cigri import shipped
+from cigri import package_files
 from cigri.errors import ConfigError
 from modules.laboratory.load import LocalJob
 from modules.laboratory.load.sample import sample
@@ -17,7 +17,7 @@ from modules.laboratory.load.swf import HeaderCores, TraceJob, parse_line, read
 from tests.laboratory.load.offered import DAY, HOUR, core_seconds, described, jobs
 
 HEADER = "; Version: 2.2\n; MaxNodes: 4\n;  MaxProcs: 64 (16 a node)\n;\n"
-SCENARIOS = shipped.directory("etc") / "scenarios"
+SCENARIOS = package_files.directory("etc") / "scenarios"
 WEEK = 7 * DAY
 
 

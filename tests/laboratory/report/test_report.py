@@ -11,8 +11,14 @@ import pytest
 from cigri.errors import UsageError
 from modules.laboratory.evaluation.results import Point, Results, UserResults, added, together
 from modules.laboratory.report import from_json, to_csv, to_html, to_json, write
-from modules.laboratory.report.definitions import CAMPAIGN_FIGURES, CLUSTER_FIGURES, OF_USER, SUMMARY_FIGURES, values
-from modules.laboratory.report.figures_as_text import duration, number, percent
+from modules.laboratory.report.formatting import duration, number, percent
+from modules.laboratory.report.metric_definitions import (
+    CAMPAIGN_FIGURES,
+    CLUSTER_FIGURES,
+    OF_USER,
+    SUMMARY_FIGURES,
+    values,
+)
 from tests.laboratory.report.small import EMPTY, EVIL, ONE, SMALL, TWO
 
 PLAIN = str.maketrans({"\u202f": " ", "\N{MULTIPLICATION SIGN}": "x", "\N{EN DASH}": "-"})

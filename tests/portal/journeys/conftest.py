@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response, sync_playwright
 
-from cigri.rules.callers import Scope
+from cigri.identity.callers import Scope
 from cigri.settings.sections import PortalSettings, Settings
 from tests.grid import Grid
 from tests.portal.browser import made_link

@@ -15,8 +15,8 @@ from playwright.sync_api import sync_playwright
 
 from cigri.database import embedded, schema
 from cigri.database.virtual import VirtualDatabase
-from cigri.gateway import Gateway
-from cigri.program.tools import Tools
+from cigri.gateway.transport_gateway import Gateway
+from cigri.runtime.pass_context import Tools
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.states import Outcome
 from modules import metascheduler, predictor

@@ -8,8 +8,8 @@ from playwright.sync_api import Page, Route, ViewportSize, expect
 
 from cigri.flow.audit import put_audit
 from cigri.flow.events import NewEvent, put_events
-from cigri.flow.passes import Pass, put_pass
-from cigri.rules.callers import Caller, Scope
+from cigri.flow.module_passes import Pass, put_pass
+from cigri.identity.callers import Caller, Scope
 from cigri.states import EventLevel
 from tests.portal.conftest import HOSTILE, Served
 from tests.portal.journeys.conftest import Visit

@@ -1,0 +1,54 @@
+"""gridsub --backend: options of one submission in the batch systems' own spelling, and the tables of them."""
+
+from collections.abc import Sequence
+
+from cigri.api_models.submissions import BackendTableView
+from cigri.backend.choices import IGNORED, BackendChoice
+from cigri.cli.command import print_json, safe
+from cigri.cli.grid_client import open_grid
+from cigri.cli.table_printing import print_table
+from cigri.endpoints.submissions import backend_options
+from cigri.formats.json_values import plain
+
+OPTION_COLUMNS = ("OPTION", "ATTRIBUTE", "OVERRIDES", "MEANING")
+
+
+def joined(argv: Sequence[str]) -> list[str]:
+    """The arguments with each `-b OPTIONS` in one word, since the options begin with a dash themselves."""
+    words: list[str] = []
+    remaining = iter(argv)
+    for word in remaining:
+        value = next(remaining, None) if word in ("-b", "--backend") else None
+        words.append(word if value is None else f"--backend={value}")
+    return words
+
+
+def wants_tables(choices: Sequence[BackendChoice]) -> bool:
+    """Is one of the words a question for help?"""
+    return any({"-h", "--help", "help"} & set(choice.words) for choice in choices)
+
+
+def show_tables(choices: Sequence[BackendChoice], output: str) -> None:
+    """What the clusters that are named in the choices take, or all."""
+    named = sorted({choice.cluster for choice in choices if choice.cluster})
+    with open_grid() as grid:
+        tables = grid.ask(backend_options, clusters=named)
+    if output == "json":
+        print_json(
+            {table.driver: {"clusters": table.clusters, "options": plain(table.options or [])} for table in tables}
+        )
+        return
+    for table in tables:
+        _show(table)
+
+
+def _show(table: BackendTableView) -> None:
+    title = f"{table.driver} ({', '.join(table.clusters)})"
+    if not table.options:
+        print(safe(f"{title} {IGNORED if table.options is None else 'takes no such options'}"))
+        return
+    print(safe(f"{title}:"))
+    print_table(OPTION_COLUMNS, list(map(tuple, table.options)), prose=("OPTION", "ATTRIBUTE", "MEANING"))
+    if table.note:
+        print(safe(table.note))
+    print()

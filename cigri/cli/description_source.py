@@ -1,0 +1,108 @@
+"""What a command is given to read: a file, standard input, or a text of its own line."""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from cigri.errors import DescriptionError, Problem
+
+if TYPE_CHECKING:
+    from cigri.cli.sending_inputs import Sendable
+    from cigri.jdl import Format
+
+
+class Handed:
+    """A description as it is handed over: all that is its user's is read. Iterated, it gives what is sent: the
+    description, then the parameters that stand beside it, again and again."""
+
+    def __init__(
+        self, name: str, described: object, beside: Iterable[object], inputs: Sequence["Sendable"] = ()
+    ) -> None:
+        self.name, self.described, self.beside, self.inputs = name, described, beside, inputs
+
+    def __iter__(self) -> Iterator[object]:
+        return chain([self.described], self.beside)
+
+
+class Source(NamedTuple):
+    """Text as it was given: a file's name ("-" is standard input), or the JSON itself."""
+
+    is_file: bool
+    given: str
+
+    @property
+    def name(self) -> str:
+        """What complaints about it begin with: the file's name as typed, or what it is in words."""
+        if not self.is_file:
+            return "JSON of the command line"
+        return "standard input" if self.given == "-" else self.given
+
+    def text(self) -> str:
+        """Raise DescriptionError when it cannot be read."""
+        from cigri.jdl.parameter_files import open_file, read_text
+
+        if not self.is_file:
+            return self.given
+        try:
+            if self.given == "-":
+                return read_text(sys.stdin.buffer)
+            with open_file(Path(self.given)) as stream:
+                return read_text(stream)
+        except OSError as error:
+            raise DescriptionError([Problem("the file", f"cannot be read: {error.strerror}")]) from None
+        except UnicodeDecodeError as error:
+            raise DescriptionError([Problem("the file", f"is not UTF-8 text (byte {error.start})")]) from None
+
+    def format(self) -> "Format | None":
+        """By the file's name; None: by its content."""
+        from cigri.jdl import format_of
+
+        return format_of(self.given) if self.is_file else "json"
+
+    @property
+    def base(self) -> Path:
+        """Where relative paths in it begin."""
+        return Path(self.given).parent if self.is_file else Path()
+
+    def handed(self) -> list[Handed]:
+        """One, or as many as it has stages.
+
+        Raise DescriptionError when it, or a file of parameters that it names, cannot be read.
+        """
+        from cigri.jdl.parsing import read_description
+        from cigri.jdl.stages import stages_of
+
+        described = read_description(self.text(), self.format())
+        stages = stages_of(described)
+        if not stages:
+            return [self._handed(self.name, described)]
+        return [self._handed(f"{self.name}, {stage['name']}", stage) for stage in stages]
+
+    def _handed(self, name: str, described: object) -> Handed:
+        from cigri.inputs.reading import read_inputs
+        from cigri.inputs.task_files import read_described
+        from cigri.jdl.parameter_files import FileLines
+        from cigri.jdl.parsing import param_file, without_params
+        from cigri.outputs.destination import resolve_destinations
+
+        base = self.base
+        lines = param_file(described, base, Path.home())
+        described, inputs = read_inputs(resolve_destinations(described, base), base)
+        beside: Iterable[object]
+        if not isinstance(lines, FileLines):
+            described, beside = without_params(described)
+        elif lines.can_be_read_again:
+            beside = lines
+            next(iter(lines), None)
+        else:
+            beside = list(lines)
+        described, files = read_described(described, beside, base)
+        return Handed(name, described, beside, [*inputs, *files])
+
+    def parameters(self) -> list[object]:
+        """Raise DescriptionError when it is no list of them."""
+        from cigri.jdl.text_formats import read_list
+
+        return read_list(self.text(), self.format())

@@ -1,0 +1,18 @@
+"""What users are told when something that should be at work for them is not."""
+
+from collections.abc import Collection
+from datetime import datetime
+
+from cigri.cli.command import complain
+from cigri.endpoints.dispatch import Grid
+from cigri.endpoints.notices import notices
+from cigri.formats.id_ranges import written_ids
+from cigri.formats.units import localised
+
+
+def warn(grid: Grid, ids: Collection[int] | None, user: str = "") -> datetime:
+    """Complain of all that keeps these campaigns, None: all open ones, from going on; give the grid's time."""
+    found = grid.ask(notices, ids=written_ids(ids), user=user)
+    for sentence in found.sentences:
+        complain(localised(sentence))
+    return found.now

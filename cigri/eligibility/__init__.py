@@ -1,0 +1,1 @@
+"""Which queues, submit pools and clusters suit a demand."""

@@ -1,0 +1,56 @@
+"""What becomes of the jobs of a campaign that is to stand still, in words."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from cigri.errors import ConfigError
+
+if TYPE_CHECKING:
+    from cigri.drivers import Control
+    from cigri.flow.holds import HeldShare
+
+
+def what_halts(shares: "Iterable[HeldShare]", waiting_only: bool) -> str:
+    """The end of a sentence: how many jobs are being held, cluster by cluster where a batch system cannot do all."""
+    facts = _halted(shares, waiting_only)
+    return f"; jobs: {', '.join(facts)}" if facts else ""
+
+
+def _halted(shares: "Iterable[HeldShare]", waiting_only: bool) -> list[str]:
+    """What happens to the jobs there are, cluster by cluster where a batch system cannot do all."""
+    from cigri.drivers import Control
+
+    waiting = running = 0
+    exceptions = []
+    for share in shares:
+        if not share.waiting + share.running:
+            continue
+        controls = _controls(share)
+        if Control.HOLD in controls:
+            waiting += share.waiting
+        elif share.waiting:
+            exceptions.append(
+                f"{share.waiting} waiting on {share.cluster}, which cannot hold jobs, start in their turn"
+            )
+        if waiting_only or not share.running:
+            continue
+        if Control.SUSPEND in controls:
+            running += share.running
+        else:
+            exceptions.append(f"{share.running} running on {share.cluster}, which cannot suspend jobs, run on")
+    facts = [f"{waiting} waiting are being held"] if waiting else []
+    facts += [f"{running} running are being suspended"] if running else []
+    return facts + exceptions
+
+
+def _controls(share: "HeldShare") -> "frozenset[Control]":
+    """What the cluster's batch system can do; all, where its driver is not known on this host: the killer will tell."""
+    from cigri import drivers
+    from cigri.drivers import Control
+    from cigri.settings.cluster_config import parse_config
+
+    try:
+        config = parse_config(share.cluster, share.config).in_use
+        return drivers.load(config.driver, config.options).controls
+    except ConfigError:
+        return frozenset(Control)

@@ -1,0 +1,63 @@
+"""Tokens are made by whom the kernel or a trusted proxy knows, listed, and revoked."""
+
+from typing import TYPE_CHECKING
+
+from cigri.answers.tokens import MintedToken, TokenView
+from cigri.endpoints import May, changes, reads
+from cigri.errors import UsageError
+from cigri.formats.units import DAY
+from cigri.identity.callers import Caller, Scope
+from cigri.rules.minting import require_minting
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+USUAL_LIFE, LONGEST_LIFE = 30 * DAY, 90 * DAY
+LONGEST_COMMENT = 200  # characters
+
+
+@changes("/tokens", May.EVERYBODY, Scope.READ)
+def create_token(
+    conn: "Connection",
+    caller: Caller,
+    *,
+    scope: Scope = Scope.READ,
+    expires_in: int = USUAL_LIFE,
+    comment: str = "",
+    for_root: bool = False,
+) -> MintedToken:
+    """Make a token of yours, which expires in so many seconds; `for_root`: root has to say that it wants one."""
+    import secrets
+
+    from cigri.flow.tokens import put_token
+    from cigri.identity.token_text import ShownToken, hash_of
+
+    require_minting(caller, scope, "tokens", "gridtoken create", for_root=for_root)
+    require_bounds(expires_in, comment)
+    secret = secrets.token_urlsafe(32)
+    made = put_token(conn, caller.user, hash_of(secret), scope=scope, expires_in=expires_in, comment=comment)
+    return MintedToken(str(ShownToken(made.id, secret)), made.id, made.user, made.comment, made.scope, made.expires_at)
+
+
+def require_bounds(expires_in: int, comment: str) -> None:
+    """Raise UsageError where a token would live too long, or be called what is no line."""
+    if not 0 < expires_in <= LONGEST_LIFE:
+        raise UsageError(f"a token lives for {LONGEST_LIFE // DAY} days at most, and for a second at least")
+    if len(comment) > LONGEST_COMMENT or not comment.isprintable():
+        raise UsageError(f"a comment is one line of {LONGEST_COMMENT} characters at most")
+
+
+@reads("/tokens", May.EVERYBODY)
+def get_tokens(conn: "Connection", caller: Caller) -> list[TokenView]:
+    """Your tokens; operators see those of everybody."""
+    from cigri.flow.tokens import list_tokens
+
+    return list_tokens(conn, caller)
+
+
+@changes("/tokens/{token_id}/revoke", May.HOLDER)
+def revoke_token(conn: "Connection", caller: Caller, *, token_id: int) -> TokenView:
+    """Make a token worthless, from now on and for ever."""
+    from cigri.flow.tokens import end_token
+
+    return end_token(conn, token_id, caller)

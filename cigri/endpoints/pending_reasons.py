@@ -1,0 +1,47 @@
+"""Why a campaign has no more jobs."""
+
+from typing import TYPE_CHECKING
+
+from cigri.api_models.pending_reasons import ClusterReason
+from cigri.endpoints import May, reads
+from cigri.endpoints.campaigns import find_campaign, list_shares
+from cigri.errors import NotFound
+from cigri.identity.callers import Caller
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+@reads("/campaigns/{campaign_id}/why", May.EVERYBODY_IN_PART)
+def why(conn: "Connection", caller: Caller, *, campaign_id: int, task: int | None = None) -> list[ClusterReason]:
+    """What keeps a campaign, or one task by its number, from more jobs on each cluster, and from each queue."""
+    from cigri.flow.pending_reasons import list_cuts
+    from cigri.flow.quarantines import list_quarantines
+    from cigri.flow.views.campaigns import present
+    from cigri.flow.views.descriptions import is_chosen_by_grid
+    from cigri.flow.views.heartbeats import find_pulse
+    from cigri.flow.views.queue_verdicts import list_whys
+    from cigri.presentation.outages import nothing_runs
+    from cigri.presentation.pending_reasons import Situation, reasons
+
+    found = find_campaign(conn, campaign_id)
+    situation = Situation(
+        campaign=found,
+        parts=list_shares(conn, caller, found),
+        cuts=list_cuts(conn, campaign_id),
+        queues=list_whys(conn, campaign_id, None if task is None else _bucket(conn, campaign_id, task)),
+        now=present(conn),
+        is_anywhere=is_chosen_by_grid(conn, campaign_id),
+        standstill=nothing_runs(find_pulse(conn)),
+        quarantines=list_quarantines(conn, [campaign_id]),
+    )
+    return reasons(situation)
+
+
+def _bucket(conn: "Connection", campaign_id: int, task: int) -> int:
+    from cigri.flow.views.queue_verdicts import find_bucket
+
+    bucket = find_bucket(conn, campaign_id, task)
+    if bucket is None:
+        raise NotFound("no such task, or its campaign is archived; `gridstat -f CAMPAIGN` lists tasks")
+    return bucket

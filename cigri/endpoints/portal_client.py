@@ -1,0 +1,208 @@
+"""The grid through its portal: HTTP over the unix socket, where the kernel says who we are, or with a token."""
+
+import json
+import os
+import select
+import socket
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException, HTTPResponse
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from cigri import errors
+from cigri.endpoints import API, HEADERS, Endpoint, P, R, Receiving
+from cigri.endpoints.remote_portal import Elsewhere
+from cigri.endpoints.request_bodies import as_body
+from cigri.errors import Busy, CigriError, ConfigError, DescriptionError, PortalUnavailable, Problem
+from cigri.formats.json_values import plain, typed
+from cigri.identity.callers import SUPERUSER
+from cigri.identity.unix_sockets import peer_of
+
+LONGEST_RECEIVING = 900.0  # seconds in which much may be sent, and looked at
+LONGEST_ANSWER = 60.0  # seconds for an answer; the portal gives up each of its statements earlier
+OK, ACCEPTED, SENT_ELSEWHERE = range(200, 300), 202, range(300, 400)
+STREAM = "application/x-ndjson"
+LONGEST_ERRAND = 120.0  # seconds that a cluster, or a calculation, is waited for
+ERRAND_PAUSE = 0.1  # between two questions whether there is an answer
+SENDING_PAUSE = 0.5  # the same, where much may have to be sent with each
+
+
+HttpBody = bytes | Iterable[bytes] | None
+
+
+class SocketConnection(HTTPConnection):
+    """HTTP to a unix socket, whose path may be longer than a socket's address."""
+
+    def __init__(self, place: Path, timeout: float = LONGEST_ANSWER) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._place = place
+
+    def connect(self) -> None:
+        directory = os.open(self._place.parent, os.O_PATH | os.O_DIRECTORY)
+        try:
+            self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            self.sock.settimeout(self.timeout)
+            self.sock.connect(f"/proc/self/fd/{directory}/{self._place.name}")
+            self._require_right_server(os.fstat(directory).st_uid)
+        finally:
+            os.close(directory)
+
+    def _require_right_server(self, owner: int) -> None:
+        """A socket may have been put there by whoever may write there: nothing is told to a stranger."""
+        uid = peer_of(self.sock).uid
+        if uid in (0, os.geteuid(), owner):
+            return
+        self.close()
+        raise ConfigError(
+            f"{self._place}: who listens there, by number {uid}, is neither {SUPERUSER}, nor you, nor the owner of its "
+            "directory: nothing was asked; see portal.socket"
+        )
+
+
+def is_served(place: Path) -> bool:
+    """Does a portal listen there?"""
+    connection = SocketConnection(place)
+    try:
+        connection.connect()
+    except OSError:
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+class Remote:
+    """One kept connection, to the portal of now; what went wrong there is raised here, as the same error."""
+
+    def __init__(self, place: Path | Elsewhere) -> None:
+        self._place = place
+        self._connection = self._connected(LONGEST_ANSWER)
+        self._prefix, self._headers = "", dict[str, str]()
+        if isinstance(place, Path):
+            return
+        self._prefix = place.prefix
+        self._headers = {"Authorization": f"Bearer {place.token}"} if place.token else {}
+
+    def ask(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
+        assert not args, "parameters are given by name"
+        path, body = _request(endpoint, asked)
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+
+        def exchange() -> tuple[int, bytes]:
+            return self._exchange(self._connection, endpoint.method, path, body, headers)
+
+        return self._read(endpoint, *_answered(exchange, ERRAND_PAUSE))
+
+    def send(self, endpoint: Receiving[P, R], values: Iterable[object], *args: P.args, **asked: P.kwargs) -> R:
+        """Of what is calculated the values are sent several times."""
+        assert not args, "parameters are given by name"
+        return self._sent(endpoint, lambda: as_body(values), asked)
+
+    def send_bytes(self, endpoint: Receiving[P, R], blocks: Iterable[bytes], *args: P.args, **asked: P.kwargs) -> R:
+        assert not args, "parameters are given by name"
+        return self._sent(endpoint, lambda: blocks, asked)
+
+    def _sent(self, endpoint: Receiving[..., R], body: Callable[[], HttpBody], asked: dict[str, Any]) -> R:
+        """On a connection of its own: what is wrong with one of the values leaves it in the middle."""
+        headers = {HEADERS[name]: str(asked.pop(name)) for name in HEADERS.keys() & asked.keys()}
+        path, _ = _request(endpoint, asked)
+        connection = self._connected(LONGEST_RECEIVING)
+        try:
+            headers["Content-Type"] = STREAM
+
+            def exchange() -> tuple[int, bytes]:
+                return self._exchange(connection, "POST", path, body(), headers)
+
+            return self._read(endpoint, *_answered(exchange, SENDING_PAUSE))
+        finally:
+            connection.close()
+
+    def _connected(self, timeout: float) -> HTTPConnection:
+        place = self._place
+        return SocketConnection(place, timeout) if isinstance(place, Path) else place.connection(timeout)
+
+    def _read(self, endpoint: Endpoint[..., R], status: int, text: bytes) -> R:
+        if status in SENT_ELSEWHERE:
+            raise PortalUnavailable(
+                f"{self._place} answers {status} and names another address: correct it here yourself"
+            )
+        if status not in OK:
+            raise _raised(status, text)
+        try:
+            answer: R = typed(endpoint.answer, json.loads(text))
+        except ValueError as error:
+            raise PortalUnavailable(f"what answers at {self._place} is no portal of this version: {error}") from error
+        return answer
+
+    def _exchange(
+        self, connection: HTTPConnection, method: str, path: str, body: HttpBody, headers: dict[str, str]
+    ) -> tuple[int, bytes]:
+        if _has_ended(connection):
+            connection.close()  # it is opened again with the request
+        try:
+            with suppress(BrokenPipeError, ConnectionResetError):  # it may answer before it has read all
+                connection.request(method, self._prefix + path, body, self._headers | headers)
+            response: HTTPResponse = connection.getresponse()
+            return response.status, response.read()
+        except (OSError, HTTPException) as error:
+            connection.close()
+            raise PortalUnavailable(
+                f"the portal at {self._place} does not answer: {error}\n"
+                "try again later; whoever runs this grid looks with `cigri status`"
+            ) from error
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _answered(exchange: Callable[[], tuple[int, bytes]], pause: float) -> tuple[int, bytes]:
+    """What is answered at last, when the same has been asked often enough."""
+    status, text = exchange()
+    asked_until = time.monotonic() + LONGEST_ERRAND
+    while status == ACCEPTED and time.monotonic() < asked_until:
+        time.sleep(pause)
+        status, text = exchange()
+    if status == ACCEPTED:
+        raise Busy(f"there is no answer after {LONGEST_ERRAND:.0f} s; ask again later")
+    return status, text
+
+
+def _has_ended(connection: HTTPConnection) -> bool:
+    """Has the portal hung up since its last answer? Of its own accord it says nothing else."""
+    if connection.sock is None:
+        return False
+    news = select.poll()
+    news.register(connection.sock, select.POLLIN)
+    return bool(news.poll(0))
+
+
+def _request(endpoint: Endpoint[..., Any], asked: dict[str, Any]) -> tuple[str, bytes | None]:
+    """Path with query, and body."""
+    values = {name: plain(value) for name, value in asked.items() if value is not None}
+    path = API + endpoint.path.format(**{name: quote(str(values.pop(name)), safe="") for name in endpoint.in_path})
+    if endpoint.method == "GET" or isinstance(endpoint, Receiving):
+        return f"{path}?{urlencode(_query(values), doseq=True)}" if values else path, None
+    return path, json.dumps(values).encode()
+
+
+def _query(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: str(value).lower() if isinstance(value, bool) else value for name, value in values.items()}
+
+
+def _raised(status: int, text: bytes) -> CigriError:
+    """The error that the portal tells of."""
+    try:
+        problem = json.loads(text)
+        kind, detail = str(problem["type"]).rpartition("/")[2], str(problem["detail"])
+    except (ValueError, KeyError, TypeError):
+        return PortalUnavailable(f"the portal answered {status}: {text[:200].decode(errors='replace')}")
+    if kind == DescriptionError.__name__:
+        return DescriptionError([Problem(**told) for told in problem["problems"]])
+    known = getattr(errors, kind, None)
+    try:
+        return known(detail) if isinstance(known, type) and issubclass(known, CigriError) else CigriError(detail)
+    except TypeError:  # it is made of more than its sentence
+        return CigriError(detail)

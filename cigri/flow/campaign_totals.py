@@ -1,0 +1,59 @@
+"""Totals: sums over the tasks of a campaign on a cluster, of which forecasts are made.
+Given by: predictor; taken by: operator, runner, updator, users.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ARRAY, BigInteger, Connection, ScalarSelect, bindparam, column, delete, func, select
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, aggregate_order_by, insert
+from sqlalchemy.sql.elements import ColumnElement
+
+from cigri.estimates.durations import counted
+from cigri.flow.views.campaign_progress import COUNTED
+from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.tasks import TaskCount
+
+
+def totals(lasted: Sequence[float], times: int = 1) -> dict[str, Any]:
+    """The parameters of `changed_totals`: tasks of these durations have succeeded, or (-1) do not count any longer."""
+    return {
+        "done_more": times * len(lasted),
+        "seconds_more": times * sum(lasted),
+        "squares_more": times * sum(seconds**2 for seconds in lasted),
+        "durations_more": [times * count for count in counted(lasted)],
+    }
+
+
+def changed_totals() -> dict[str, ColumnElement[Any]]:
+    """New values of a share's totals, by column, with the parameters that `totals` gives."""
+    part = CampaignCluster.c
+    more, squares = (bindparam(name, type_=DOUBLE_PRECISION) for name in ("seconds_more", "squares_more"))
+    return {
+        "done": part.done + bindparam("done_more", type_=BigInteger),
+        "seconds": func.greatest(part.seconds + more, 0.0),
+        "squares": func.greatest(part.squares + squares, 0.0),
+        "durations": _added(part.durations, bindparam("durations_more", type_=ARRAY(BigInteger))),
+    }
+
+
+def _added(counts: ColumnElement[list[int]], more: ColumnElement[Any]) -> ScalarSelect[list[int]]:
+    """Both arrays, place by place; the shorter one goes on with 0."""
+    both = (
+        func.unnest(counts, more)
+        .table_valued(column("old", BigInteger), column("new", BigInteger), with_ordinality="place", name="both")
+        .render_derived()
+    )
+    total = func.coalesce(both.c.old, 0) + func.coalesce(both.c.new, 0)
+    return select(func.array_agg(aggregate_order_by(total, both.c.place), type_=ARRAY(BigInteger))).scalar_subquery()
+
+
+def add_up_counts(conn: Connection, longest: int = 200) -> None:
+    """Replace the counts of campaigns that have gathered many rows by their sum; it changes no total."""
+    many = select(TaskCount.c.campaign_id).group_by(TaskCount.c.campaign_id).having(func.count() > longest)
+    gone = delete(TaskCount).where(TaskCount.c.campaign_id.in_(many))
+    count = TaskCount.c
+    added = gone.returning(count.campaign_id, count.state, count.n, count.known, count.expected).cte("added")
+    totals = (func.sum(added.c[name]) for name in COUNTED)
+    sums = select(added.c.campaign_id, added.c.state, *totals).group_by(added.c.campaign_id, added.c.state)
+    conn.execute(insert(TaskCount).from_select(["campaign_id", "state", *COUNTED], sums))

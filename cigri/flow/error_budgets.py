@@ -1,0 +1,94 @@
+"""Trials: how a campaign does on a cluster; after failures in a row it leaves the cluster alone for a while.
+Given by: runner, updator.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
+
+from sqlalchemy import BigInteger, Connection, and_, bindparam, func, or_, update
+from sqlalchemy.sql.dml import ReturningUpdate
+
+from cigri.database import pause_after
+from cigri.estimates.backoff import campaigns_that_fail_on_a_cluster
+from cigri.flow.events import NewEvent, close_events, put_events
+from cigri.flow.front_end_stress import add_refusal
+from cigri.formats.units import as_utc
+from cigri.settings.sections import BudgetSettings
+from cigri.states import EventLevel
+from cigri.tables.campaigns import CampaignCluster
+
+SET_ASIDE = "CLUSTER_SET_ASIDE"
+
+
+class Trial(NamedTuple):
+    """What a visit saw of one campaign on the cluster: did a task succeed, how many failed since by their own fault."""
+
+    has_success: bool
+    failures: int
+    example: str
+    is_refusal: bool = False
+
+
+@cache
+def _healed() -> ReturningUpdate[int]:
+    part = CampaignCluster
+    campaign_id, cluster_id, failures = (bindparam(name, type_=BigInteger) for name in ("campaign", "here", "failures"))
+    is_odd = or_(part.c.errors != failures, part.c.strikes != 0, part.c.blocked_until.is_not(None))
+    healed = update(part).where(part.c.campaign_id == campaign_id, part.c.cluster_id == cluster_id, is_odd)
+    return healed.values(errors=failures, strikes=0, blocked_until=None).returning(part.c.campaign_id)
+
+
+def put_trials(
+    conn: Connection, cluster_id: int, cluster_name: str, trials: Mapping[int, Trial], budget: BudgetSettings
+) -> int:
+    """Count failures in a row per campaign; set the cluster aside when there are too many, heal at a success.
+
+    Give the number of campaigns for which it was set aside.
+    """
+    part, set_aside = CampaignCluster, 0
+    for campaign_id, trial in trials.items():
+        here = and_(part.c.campaign_id == campaign_id, part.c.cluster_id == cluster_id)
+        subject = f"campaign {campaign_id} on {cluster_name}"
+        if trial.has_success:
+            parameters = {"campaign": campaign_id, "here": cluster_id, "failures": trial.failures}
+            if conn.execute(_healed(), parameters).all():
+                close_events(conn, [SET_ASIDE], [subject], "cigri")
+        elif trial.failures:
+            conn.execute(update(part).where(here).values(errors=part.c.errors + trial.failures))
+        if not trial.failures:
+            continue
+        pause = pause_after(part.c.strikes + 1, campaigns_that_fail_on_a_cluster(budget))
+        aside = conn.execute(
+            update(part)
+            .where(here, part.c.errors >= budget.errors)
+            .where(or_(part.c.blocked_until.is_(None), part.c.blocked_until <= func.now()))
+            .values(
+                strikes=part.c.strikes + 1,
+                blocked_until=func.now() + pause,
+            )
+            .returning(part.c.errors, part.c.blocked_until)
+        ).one_or_none()
+        if aside is not None:
+            set_aside += 1
+            why = "its jobs are refused" if trial.is_refusal else f"{aside.errors} tasks in a row failed"
+            message = (
+                f"{why}; the cluster is set aside for this campaign until "
+                f"{as_utc(aside.blocked_until)}, then one job tries again; "
+                f"`gridevents --fix` gives it back at once. Last failure: {trial.example}"
+            )
+            event = NewEvent(SET_ASIDE, EventLevel.ERROR, subject, message, campaign_id, cluster_id)
+            put_events(conn, [event])
+    return set_aside
+
+
+def put_refusal(
+    conn: Connection, campaign_id: int, cluster_id: int, cluster_name: str, message: str, budget: BudgetSettings
+) -> None:
+    """A refused batch uses up the whole error budget of the campaign there: the next would be refused as well."""
+    subject = f"campaign {campaign_id} on {cluster_name}"
+    event = NewEvent("SUBMISSION_REFUSED", EventLevel.INFO, subject, message, campaign_id, cluster_id)
+    put_events(conn, [event])
+    trial = Trial(has_success=False, failures=budget.errors, example=message, is_refusal=True)
+    if put_trials(conn, cluster_id, cluster_name, {campaign_id: trial}, budget):
+        add_refusal(conn, cluster_id)

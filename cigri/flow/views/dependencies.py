@@ -1,0 +1,62 @@
+"""What a campaign waits for, as people are told.
+Read by: users.
+"""
+
+from sqlalchemy import BigInteger, Connection, and_, case, cast, func, select, true
+
+from cigri.api_models.dependencies import AfterView
+from cigri.database.typed_rows import read_all
+from cigri.states import LEFT_TO_DO, TaskState
+from cigri.tables.campaigns import Campaign, Forecast
+from cigri.tables.dependencies import Dependency
+from cigri.tables.tasks import TaskCount
+
+
+def list_after(conn: Connection, campaign_id: int) -> list[AfterView]:
+    """In the order in which they were submitted."""
+    row, count = Dependency.c, TaskCount.c
+    untried, left = (TaskState.BLOCKED, TaskState.WAITING), count.state.in_(LEFT_TO_DO)
+    sums = (
+        select(
+            *(
+                cast(func.coalesce(func.sum(count.n).filter(chosen), 0), BigInteger).label(name)
+                for name, chosen in (
+                    ("begun", count.state.not_in(untried)),
+                    ("left", left),
+                    ("not_done", count.state.in_((TaskState.FAILED, TaskState.CANCELLED))),
+                    ("total", true()),
+                )
+            )
+        )
+        .where(count.campaign_id == Campaign.c.id)
+        .lateral()
+    )
+    state = case(
+        (row.waived_by.is_not(None), "waived"),
+        (row.met_at.is_not(None), "met"),
+        (row.broken_at.is_not(None), "failed"),
+        else_="waits",
+    )
+    statement = (
+        select(
+            row.required_id.label("campaign_id"),
+            Campaign.c.name,
+            case((row.is_same, "same"), else_="all").label("tasks"),
+            row.condition.label("when"),
+            row.tolerated,
+            row.tolerance,
+            state.label("state"),
+            Campaign.c.state.label("campaign_state"),
+            (sums.c.begun > 0).label("has_begun"),
+            sums.c.left,
+            sums.c.not_done,
+            sums.c.total,
+            Forecast.c.eta.label("ends_at"),
+        )
+        .join(Campaign, Campaign.c.id == row.required_id)
+        .join(sums, true())
+        .outerjoin(Forecast, and_(Forecast.c.campaign_id == Campaign.c.id, Forecast.c.cluster_id.is_(None)))
+        .where(row.campaign_id == campaign_id)
+        .order_by(row.required_id)
+    )
+    return read_all(conn, AfterView, statement)

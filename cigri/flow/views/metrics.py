@@ -1,0 +1,108 @@
+"""The grid in figures, as those see it who watch many systems.
+Read by: portal, users.
+"""
+
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, cast, func, select
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
+from sqlalchemy.sql.elements import ColumnElement
+
+from cigri.api_models.metrics import ClusterFigures, GridFigures, ModuleFigures
+from cigri.database.typed_rows import read_all
+from cigri.estimates.calibration import calibration
+from cigri.flow.forecasts import list_told
+from cigri.flow.outcome_counts import list_end_counts
+from cigri.flow.remote_command_counts import list_commands
+from cigri.flow.views.heartbeats import find_pulse
+from cigri.states import WAITING_JOBS, CampaignState, EventLevel, JobState, TaskState
+from cigri.tables.campaigns import Campaign
+from cigri.tables.clusters import Cluster, ClusterPace, ClusterState
+from cigri.tables.grid import Event, ModuleState
+from cigri.tables.jobs import Job
+from cigri.tables.tasks import TaskCount
+
+W = TypeVar("W", bound=StrEnum)
+
+CALIBRATED_FOR = timedelta(days=1)
+MOST_CALIBRATED = 100  # campaigns, the last that ended
+
+
+def find_figures(conn: Connection) -> GridFigures:
+    """All of them, at one instant."""
+    pulse = find_pulse(conn)
+    return GridFigures(
+        pulse.now,
+        _counted(conn, CampaignState, Campaign.c.state, func.count()),
+        _counted(conn, TaskState, TaskCount.c.state, func.sum(TaskCount.c.n)),
+        _counted(conn, EventLevel, Event.c.level, func.count(), Event.c.closed_at.is_(None)),
+        _clusters(conn),
+        list_end_counts(conn),
+        [one if pulse.has_almighty else one._replace(sessions=0) for one in list_commands(conn)],
+        _modules(conn),
+        pulse.has_almighty,
+        _calibration(conn),
+    )
+
+
+def _counted(
+    conn: Connection, words: type[W], what: ColumnElement[W], number: ColumnElement[int], *which: ColumnElement[bool]
+) -> dict[str, int]:
+    """Of each word, also if there is none."""
+    counted = conn.execute(select(what, number).where(*which).group_by(what))
+    return dict.fromkeys(map(str, words), 0) | {str(word): int(found) for word, found in counted}
+
+
+def _clusters(conn: Connection) -> list[ClusterFigures]:
+    state, job = ClusterState.c, Job.c
+    jobs = (
+        select(
+            job.cluster_id,
+            func.count().filter(job.state.in_(WAITING_JOBS)).label("waiting"),
+            func.count().filter(job.state == JobState.RUNNING).label("running"),
+        )
+        .where(job.state != JobState.ENDED)
+        .group_by(job.cluster_id)
+        .subquery("live")
+    )
+    statement = (
+        select(Cluster.c.name.label("cluster"), Cluster.c.is_enabled, Cluster.c.failures)
+        .add_columns(_since(Cluster.c.visited_at).label("visited"))
+        .add_columns(state.used_by_us.label("ours"), (state.used - state.used_by_us).label("others"))
+        .add_columns(state.free, state.unavailable.label("down"))
+        .add_columns(func.coalesce(ClusterPace.c.pace, 1.0).label("pace"))
+        .add_columns(*(func.coalesce(jobs.c[name], 0).label(name) for name in ("waiting", "running")))
+        .outerjoin(ClusterState, state.cluster_id == Cluster.c.id)
+        .outerjoin(ClusterPace, ClusterPace.c.cluster_id == Cluster.c.id)
+        .outerjoin(jobs, jobs.c.cluster_id == Cluster.c.id)
+        .order_by(Cluster.c.name)
+    )
+    return read_all(conn, ClusterFigures, statement)
+
+
+def _modules(conn: Connection) -> list[ModuleFigures]:
+    row = ModuleState.c
+    statement = (
+        select(row.name, row.passes, row.failures, row.seconds)
+        .add_columns(_since(row.started_at).label("age"))
+        .add_columns(row.failing_since.is_not(None).label("is_failing"))
+        .order_by(row.name)
+    )
+    return read_all(conn, ModuleFigures, statement)
+
+
+def _since(moment: ColumnElement[Any]) -> ColumnElement[float]:
+    """Seconds."""
+    return cast(func.extract("epoch", func.now() - moment), DOUBLE_PRECISION)
+
+
+def _calibration(conn: Connection) -> float | None:
+    recent = (
+        select(Campaign.c.id)
+        .where(Campaign.c.state == CampaignState.TERMINATED, Campaign.c.ended_at > func.now() - CALIBRATED_FOR)
+        .order_by(Campaign.c.ended_at.desc())
+        .limit(MOST_CALIBRATED)
+    )
+    return calibration(list_told(conn, conn.scalars(recent).all()))

@@ -1,0 +1,64 @@
+"""What was asked, shortened so that it can be kept: the beginning of what is long, and no secrets."""
+
+import math
+from collections.abc import Iterable, Mapping
+
+from cigri.formats.untrusted_text import safe
+from cigri.text.secret_names import HIDDEN, is_secret
+
+MOST_KEPT = 2000  # characters of values and names, in all
+CUT = "..."
+
+
+def abridged(asked: Mapping[str, object], most: int = MOST_KEPT) -> dict[str, object]:
+    """For jsonb; of anything else than text, numbers, lists and mappings its type alone is kept."""
+    return _Abridging(most).mapping(asked)
+
+
+class _Abridging:
+    """Looks at no more than it keeps, however much there is."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+
+    def mapping(self, values: Mapping[str, object]) -> dict[str, object]:
+        kept: dict[str, object] = {}
+        for name, value in values.items():
+            if self._left <= 0:
+                return kept | {CUT: CUT}
+            name = self._text(str(name))
+            kept[name] = HIDDEN if is_secret(name) and isinstance(value, str) else self._value(value)
+        return kept
+
+    def _list(self, values: Iterable[object]) -> list[object]:
+        kept: list[object] = []
+        for value in values:
+            if self._left <= 0:
+                return [*kept, CUT]
+            self._left -= 1
+            kept.append(self._value(value))
+        return kept
+
+    def _value(self, value: object) -> object:
+        match value:
+            case str():
+                return self._text(value)
+            case None | bool():
+                return value
+            case float():
+                return value if math.isfinite(value) else str(value)
+            case int():
+                return value if abs(value) < 2**63 else CUT
+            case Mapping():
+                return self.mapping(value)
+            case list() | tuple() | set() | frozenset():
+                return self._list(value)
+            case _:
+                return f"({type(value).__name__})"
+
+    def _text(self, text: str) -> str:
+        """PostgreSQL's JSON takes neither NUL nor half a character."""
+        kept = safe(text[: max(self._left, 0)])
+        is_cut = len(text) > self._left
+        self._left -= len(text)
+        return kept + CUT if is_cut else kept

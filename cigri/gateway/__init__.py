@@ -1,0 +1,1 @@
+"""Typed requests to clusters, and who sends them."""

@@ -1,0 +1,102 @@
+"""What a pass may ask of all clusters: orders, and visits side by side; of real ones, and of simulated ones."""
+
+import os
+import pwd
+from abc import ABC, abstractmethod
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from cigri.drivers import Control
+from cigri.flow.clusters import ClusterRow
+from cigri.flow.remote_command_counts import NOTHING, Spent
+from cigri.gateway.bandwidth_limits import Pace
+from cigri.gateway.requests import Answers, Order
+from cigri.wrapper import Receipt
+
+T = TypeVar("T")
+
+
+class Seen(NamedTuple):
+    """What became of the visits of one pass: reports by cluster, clusters not done in time, and errors by cluster."""
+
+    reports: dict[str, "Counter[str]"]
+    late: list[str]
+    failed: dict[str, BaseException]
+
+
+class OrderTaker(ABC):
+    """All clusters as one process reaches them, from pass to pass; `user` is always an account of the cluster."""
+
+    def __init__(self) -> None:
+        self.settled: dict[tuple[int, str], Receipt] = {}
+        """Per cluster and user, what is stored of the outbox there: told at the next visit."""
+        self.commands: Counter[str] = Counter()
+        """Remote commands per cluster since this process began."""
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        """What these took, per cluster, whether or not they were answered."""
+        self._told: dict[str, Spent] = {}
+        self.paces: defaultdict[str, Pace] = defaultdict(Pace)
+        """Of what is sent to each cluster, and ("") to all."""
+        self.took: dict[tuple[str, str], float] = {}
+        """Seconds that the last command took that was answered, per cluster and user."""
+
+    def visitor(self, cluster: ClusterRow) -> str:
+        """The account for questions that concern no user's jobs."""
+        config = cluster.config.in_use
+        if config.visitor:
+            return config.visitor
+        account = config.ssh.account if config.ssh else ""
+        return account or pwd.getpwuid(os.geteuid()).pw_name
+
+    def newly_spent(self) -> dict[str, Spent]:
+        """Commands and seconds per cluster since this was asked before."""
+        spent = {name: Spent(number, self.seconds[name]) for name, number in list(self.commands.items())}
+        before, self._told = self._told, spent
+        gone = {name: Spent(-was.commands, -was.seconds) for name, was in before.items()}
+        new = {name: now + gone.get(name, NOTHING) for name, now in spent.items()}
+        return {name: costs for name, costs in new.items() if costs != NOTHING}
+
+    def sessions(self) -> Mapping[str, int]:
+        """Of SSH, that this process has open, by the names of clusters."""
+        return {}
+
+    @abstractmethod
+    def check(self, cluster: ClusterRow) -> None:
+        """Raise ConfigError when nothing can be said to it, as there is no driver for its configuration."""
+
+    @abstractmethod
+    def controls(self, cluster: ClusterRow) -> frozenset[Control]:
+        """What its batch system can do to jobs that live on (hold, suspend and so on)."""
+
+    @abstractmethod
+    def prepare(self, cluster: ClusterRow, order: Order[T]) -> Order[T]:
+        """The same order, found good to be given there; raises what is wrong with it, before anything is sent."""
+
+    @abstractmethod
+    def ask(self, cluster: ClusterRow, user: str, order: Order[T]) -> T:
+        """Give an order as a local user; raise what Transport.run does, and what is wrong with the answer."""
+
+    @abstractmethod
+    def ask_all(self, cluster: ClusterRow, user: str, orders: Sequence[Order[Any]]) -> Answers:
+        """Give several in one remote command, in this sequence; AnswerUnreadable: the answer is not whole."""
+
+    @abstractmethod
+    def visit(
+        self, clusters: Sequence[ClusterRow], visit: Callable[[ClusterRow], "Counter[str]"], patience: float
+    ) -> Seen:
+        """Visit clusters side by side for at most `patience` seconds; a slow visit goes on, and is not begun again."""
+
+    @abstractmethod
+    def side_by_side(self, users: Iterable[str], action: Callable[[str], T]) -> list[T]:
+        """Do this for accounts of one cluster, a few at a time, so that one that hangs does not hold up the others."""
+
+    @abstractmethod
+    def aside(
+        self, cluster: ClusterRow, users: Iterable[str], action: Callable[[str], "Counter[str]"]
+    ) -> list["Counter[str]"]:
+        """Do this for accounts that gave no sense before; who takes long goes on alone, and is not begun again."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let visits that go on end, if they soon do; then take their connections away. No process of ours is left."""

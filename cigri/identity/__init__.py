@@ -1,0 +1,1 @@
+"""Callers, tokens and the peers of unix sockets."""

@@ -1,0 +1,370 @@
+"""From text to a campaign: every problem is found before any is told."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeGuard, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from cigri.errors import DescriptionError, Problem
+from cigri.estimates.clamping import LARGEST_INTEGER
+from cigri.jdl.cluster_settings import ClusterSettings, Defaults
+from cigri.jdl.command import unknown_names, unused_names
+from cigri.jdl.command_length import check_length
+from cigri.jdl.description import Description, Heading
+from cigri.jdl.dirac import is_dirac, translate
+from cigri.jdl.parameter_files import FileLines
+from cigri.jdl.parameters import SOURCES, Parameter, names_of, parse_items, parse_source
+from cigri.jdl.problems import CountedFaults, did_you_mean, place_of, problem_of, shown
+from cigri.jdl.stages import STAGES
+from cigri.jdl.storable_values import check_plain
+from cigri.jdl.sweep import Countable
+from cigri.jdl.text_formats import Format, read
+from cigri.jdl.value_types import HOME, truth
+from cigri.jdl.writing import as_written
+from cigri.outputs.destination import NOTHING_WORDS
+
+# What no campaign can ask for yet, and its name for a person; only CiGri 3's ways to say "nothing" are taken.
+FIELDS_OF_LATER = {
+    "checkpointing_type": "checkpointing by software of the cluster",
+    "checkpointing_period": "checkpointing by software of the cluster",
+    "data_to_transfer": "the first CiGri's staging",
+    "transfer_timeout": "the first CiGri's staging",
+    "desktop_computing": "desktop computing",
+}
+FIELDS_INSTEAD = {
+    **dict.fromkeys(
+        ("checkpointing_type", "checkpointing_period"), "write 'checkpoint' for a program that saves its state itself"
+    ),
+    **dict.fromkeys(
+        ("data_to_transfer", "transfer_timeout"), "name files in 'inputs', and those of each task in 'task_inputs'"
+    ),
+}
+GATHERING, DESTINATION = "output_gathering_method", "output_destination"
+GATHERING_METHODS = ("scp", "collector")
+"""Of CiGri 3, where they are stored and nothing comes of them; here each means `collect`."""
+FIELDS_OF_FILES = ("inputs", "task_inputs", "outputs", "output_file")
+"""With one of them each task has a directory of its own, unless another one is named."""
+ANYWHERE_KEY = ""
+"""The name of the block that holds for all clusters, where the grid chooses them."""
+CAMPAIGN_FIELDS = (*Heading.model_fields, "clusters", "jobs_type", "test_mode", *SOURCES)
+OF_CLUSTERS = {
+    *ClusterSettings.model_fields,
+    *FIELDS_OF_LATER,
+    "cluster_job_type",
+    "output_file",
+    GATHERING,
+    DESTINATION,
+}
+KNOWN_FIELDS = sorted({*OF_CLUSTERS, *CAMPAIGN_FIELDS, STAGES})
+
+USUAL_DEFAULTS = Defaults()
+Block = Mapping[str, Any]
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def parse(
+    text: str, *, format: Format | None = None, base: Path, home: Path, defaults: Defaults = USUAL_DEFAULTS
+) -> Description:
+    """The campaign a text describes; raise DescriptionError with all that is wrong.
+
+    `param_file` is read here, as the calling user: relative to `base`, with `home` for ~, $HOME and {HOME}.
+    """
+    described = read_description(text, format)
+    lines: list[object] = []
+    faults: list[Problem] = []
+    try:
+        lines += param_file(described, base, home)
+    except DescriptionError as error:
+        faults = error.problems
+    return parse_described(described, lines, defaults, faults)
+
+
+def read_description(text: str, format: Format | None) -> object:
+    """The object that a text describes; the text itself where it is in DIRAC's language."""
+    text = text.removeprefix("\ufeff")
+    return text if format is None and is_dirac(text) else read(text, format)
+
+
+def param_file(described: object, base: Path, home: Path) -> FileLines | tuple[()]:
+    """The lines of the file that a description names, if it does: relative to `base`, with `home` for ~ and $HOME."""
+    named = [value for key, value in described.items() if key.lower() == "param_file"] if is_object(described) else []
+    if len(named) != 1 or not isinstance(named[0], str):
+        return ()
+    return FileLines(base / HOME.sub(lambda _: str(home), named[0].strip(), count=1))
+
+
+def without_params(described: object) -> tuple[object, list[object]]:
+    """A description whose params are an empty list, and what they were; as it is, where they are not clear."""
+    keys = [key for key in described if key.lower() == "params"] if is_object(described) else []
+    if len(keys) != 1 or not is_object(described) or not isinstance(params := described[keys[0]], list):
+        return described, []
+    return {**described, keys[0]: []}, params
+
+
+def is_object(described: object) -> TypeGuard[dict[str, Any]]:
+    """Has it fields? Anything else is told to be no description by whoever parses it."""
+    return isinstance(described, dict)
+
+
+def parse_described(
+    described: object,
+    beside: Countable[object],
+    defaults: Defaults = USUAL_DEFAULTS,
+    faults: Sequence[Problem] = (),
+) -> Description:
+    """The campaign that an object describes, or a text in DIRAC's language; raise DescriptionError with all problems.
+
+    `beside` it are its parameters, or the lines of its param_file; `faults` are known already, and told with the rest.
+    """
+    if not isinstance(described, str) or not is_dirac(described):
+        return _campaign(described, beside, defaults, faults)
+    translation = translate(described)
+    try:
+        return _campaign(translation.fields, beside, defaults, faults, translation.tasks)
+    except DescriptionError as error:
+        raise DescriptionError(list(map(translation.located, error.problems))) from None
+
+
+def _campaign(
+    value: object,
+    beside: Countable[object],
+    defaults: Defaults,
+    faults: Sequence[Problem],
+    known_tasks: Countable[Parameter] | None = None,
+) -> Description:
+    """`known_tasks`: those that the description does not name itself."""
+    problems = [*faults]
+    top = _lowered(value, problems)
+    _check_plain(top)
+    if STAGES in top:
+        hint = "`gridsub` makes campaigns of them, and what calls the portal itself sends these to /campaigns/stages"
+        raise DescriptionError([Problem(STAGES, "are several campaigns, and here is place for one", hint)])
+    blocks = _blocks(top, problems)
+    heading = _heading(top, blocks, problems)
+    before = len(problems)
+    clusters = _clusters(top, blocks, defaults, problems)
+    are_sound = len(problems) == before
+    is_desktop = _is_desktop(top, problems)
+    tasks = known_tasks or (None if is_desktop else parse_source(top, beside, problems))
+    names = names_of(next(iter(tasks), None)) if tasks is not None else frozenset()
+    if names:
+        problems += unknown_names(clusters, names, lambda *steps: _origin(top, blocks, *steps))
+        problems += unused_names(clusters, names) if are_sound else []
+    if heading and heading.replicate and any(part.task_inputs for part in clusters.values()):
+        message = "tasks with inputs of their own are not replicated: these are on one cluster only"
+        problems.append(Problem("replicate", message, "leave it out, or name the files in inputs"))
+    if tasks is not None and not problems:
+        check_length(clusters, tasks, problems)
+    if problems or heading is None or tasks is None:
+        raise DescriptionError(list(dict.fromkeys(problems)))
+    anywhere, written = clusters.pop(ANYWHERE_KEY, None), as_written(top, heading.campaign_type)
+    is_unplaced = "clusters" not in top and not top.get("requirements")
+    return Description(
+        **dict(heading), clusters=clusters, tasks=tasks, anywhere=anywhere, written=written, is_unplaced=is_unplaced
+    )
+
+
+def additional(
+    items: Countable[object], clusters: Mapping[str, ClusterSettings], *, like: Parameter | None = None
+) -> Countable[Parameter]:
+    """More parameters for a campaign on these clusters: of the kind, and with the names, of one that it has."""
+    problems: list[Problem] = []
+    parameters = parse_items(items, problems, like)
+    if not problems:
+        check_length(clusters, parameters, problems, partial(place_of, "params"))
+    if problems:
+        raise DescriptionError(problems)
+    return parameters
+
+
+def _check_plain(top: Block) -> None:
+    """Of what everything below relies on; parameters may be millions, and each is looked at when it is read."""
+    problems: list[Problem] = []
+    faults = CountedFaults(problems, "such problems")
+    check_plain({name: value for name, value in top.items() if name not in SOURCES}, faults)
+    faults.close("the description")
+    if problems:
+        raise DescriptionError(problems)
+
+
+def _lowered(value: object, problems: list[Problem]) -> dict[str, Any]:
+    """The top of the description; CiGri takes its keys in any case."""
+    if not isinstance(value, dict):
+        raise DescriptionError([Problem("the description", f"expected an object of fields, not {shown(value)}")])
+    top: dict[str, Any] = {}
+    for key, content in value.items():
+        if key.lower() in top:
+            problems.append(Problem(key, "is given twice, with capitals and without"))
+        top[key.lower()] = content
+    return {key: content for key, content in top.items() if content is not None}
+
+
+def _blocks(top: Block, problems: list[Problem]) -> dict[str, Block]:
+    """What each cluster's block holds of its own."""
+    clusters = top.get("clusters")
+    if clusters is None or _is_any(clusters):
+        return {ANYWHERE_KEY: {}}
+    if isinstance(clusters, list) and all(isinstance(name, str) for name in clusters):
+        clusters = dict.fromkeys(clusters)
+    if not isinstance(clusters, dict) or not clusters:
+        hint = 'for example {"dahu": {}} or ["dahu"], or "any" to use all that are eligible'
+        problems.append(Problem("clusters", f"expected clusters by name, not {shown(clusters)}", hint))
+        return {}
+    blocks: dict[str, Block] = {}
+    for name, block in clusters.items():
+        if not name.strip():
+            problems.append(Problem("clusters", "a cluster has a name"))
+        elif block is None or isinstance(block, dict):
+            blocks[name] = block or {}
+        else:
+            place = place_of("clusters", name)
+            problems.append(
+                Problem(place, f"expected an object of fields, not {shown(block)}", "write {} for no own fields")
+            )
+    return blocks
+
+
+def _is_any(clusters: object) -> bool:
+    return isinstance(clusters, str) and clusters.strip().lower() == "any"
+
+
+def _heading(top: Block, blocks: Mapping[str, Block], problems: list[Problem]) -> Heading | None:
+    given = {key: top[key] for key in Heading.model_fields if key in top}
+    if _is_test(top, blocks, problems) and given.setdefault("campaign_type", "test") != "test":
+        problems.append(Problem("test_mode", "contradicts campaign_type", "leave one of them out"))
+    return _validated(Heading, given, place_of, problems)
+
+
+def _is_test(top: Block, blocks: Mapping[str, Block], problems: list[Problem]) -> bool:
+    """CiGri 3's test_mode: it may stand in the clusters' blocks, but a campaign is a test as a whole."""
+    everywhere = _truth(top, "test_mode", False, problems)
+    modes = {
+        _truth(block, place_of("clusters", name, "test_mode"), everywhere, problems) for name, block in blocks.items()
+    }
+    if len(modes) > 1:
+        problems.append(Problem("test_mode", "is true on some clusters only", "write it once, at the top"))
+    return True in (modes or {everywhere})
+
+
+def _truth(block: Block, place: str, default: bool, problems: list[Problem]) -> bool:
+    try:
+        return truth(block.get("test_mode", default))
+    except ValueError as error:
+        problems.append(Problem(place, str(error)))
+        return default
+
+
+def _is_desktop(top: Block, problems: list[Problem]) -> bool:
+    jobs_type = top.get("jobs_type", "normal")
+    if jobs_type == "desktop_computing":
+        problems.append(Problem("jobs_type", "desktop_computing is not supported yet", "leave it out"))
+        return True
+    if jobs_type != "normal" and not _is_nothing(jobs_type):
+        problems.append(Problem("jobs_type", f"expected 'normal', not {shown(jobs_type)}"))
+    return False
+
+
+def _clusters(
+    top: Block, blocks: Mapping[str, Block], defaults: Defaults, problems: list[Problem]
+) -> dict[str, ClusterSettings]:
+    """The settings of each cluster; what the top says holds where the cluster says nothing."""
+    unknown = CountedFaults(problems, "fields are unknown")
+    top = _gathered(top, place_of, problems)
+    blocks = {name: _gathered(block, partial(place_of, "clusters", name), problems) for name, block in blocks.items()}
+    shared = {key: value for key, value in top.items() if key not in CAMPAIGN_FIELDS or key == "project"}
+    shared = _without_later(_known(shared, place_of, unknown), place_of, problems)
+    _check_shared(shared, problems)
+    clusters = {}
+    for name, block in blocks.items():
+        for key in block:
+            if (key in CAMPAIGN_FIELDS and key not in ("project", "test_mode")) or key == "task_inputs":
+                problems.append(Problem(place_of("clusters", name, key), "belongs at the top, not in a cluster"))
+        own = {key: value for key, value in block.items() if key not in CAMPAIGN_FIELDS or key == "project"}
+
+        def place(*steps: str | int, name: str = name) -> str:
+            return _origin(top, blocks, "clusters", name, *steps)
+
+        given = shared | _without_later(_known(own, place, unknown), place, problems)
+        if str(given.get("own_directory")).strip().lower() == "true" and given.get("exec_directory") is not None:
+            problems.append(Problem(place("own_directory"), "contradicts exec_directory", "leave one of them out"))
+        if any(given.get(field) for field in FIELDS_OF_FILES) and given.get("exec_directory") is None:
+            given.setdefault("own_directory", True)
+        given = defaults.filled({key: value for key, value in given.items() if value is not None})
+        if settings := _validated(ClusterSettings, given, place, problems) or _sound_part(given):
+            clusters[name] = settings
+    unknown.close("the description")
+    return clusters
+
+
+def _known(block: Block, place: Callable[..., str], unknown: CountedFaults) -> dict[str, Any]:
+    """The fields that there are; what might be meant is looked for as often as it is told."""
+    for key in (key for key in block if key not in OF_CLUSTERS):
+        unknown.add(place(key), "unknown field", "" if unknown.is_full else did_you_mean(key, KNOWN_FIELDS))
+    return {key: value for key, value in block.items() if key in OF_CLUSTERS}
+
+
+def _sound_part(given: Block) -> ClusterSettings | None:
+    """The settings without the wrong ones, so that what is left is looked at too."""
+    try:
+        ClusterSettings.model_validate(given)
+    except ValidationError as invalid:
+        wrong = {error["loc"][0] for error in invalid.errors()}
+        return None if "exec_file" in wrong else ClusterSettings(**{k: v for k, v in given.items() if k not in wrong})
+    return None
+
+
+def _check_shared(shared: Block, problems: list[Problem]) -> None:
+    """What the top says is checked even where every cluster says otherwise, its walltime too."""
+    _validated(ClusterSettings, {"exec_file": "true", "walltime": LARGEST_INTEGER, **shared}, place_of, problems)
+
+
+def _without_later(block: Block, place: Callable[..., str], problems: list[Problem]) -> dict[str, Any]:
+    for key, capability in FIELDS_OF_LATER.items():
+        if key in block and not _is_nothing(block[key]):
+            message = f"{capability} is not supported yet, so {shown(block[key])} cannot be obeyed"
+            problems.append(Problem(place(key), message, FIELDS_INSTEAD.get(key, "leave it out")))
+    is_empty = "output_file" in block and _is_nothing(block["output_file"])
+    return {k: v for k, v in block.items() if k not in FIELDS_OF_LATER and not (k == "output_file" and is_empty)}
+
+
+def _gathered(block: Block, place: Callable[..., str], problems: list[Problem]) -> Block:
+    """With CiGri 3's words for where outputs come to in ours; each task has a directory below it."""
+    block = dict(block)
+    method, to = block.pop(GATHERING, None), block.pop(DESTINATION, None)
+    if not _is_nothing(method) and str(method).strip().lower() not in GATHERING_METHODS:
+        words = " or ".join(GATHERING_METHODS)
+        problems.append(Problem(place(GATHERING), f"expected {words}, not {shown(method)}", "write 'collect' instead"))
+    elif not _is_nothing(to) and "collect" in block:
+        problems.append(Problem(place(DESTINATION), "contradicts collect", "leave one of them out"))
+    elif not _is_nothing(to):
+        block["collect"] = {"to": to if not isinstance(to, str) or "{" in to else f"{to.rstrip('/')}/{{number}}"}
+    elif not _is_nothing(method):
+        problems.append(Problem(place(GATHERING), "says not where to", f"write {DESTINATION}, or collect: {{to: ...}}"))
+    return block
+
+
+def _is_nothing(value: object) -> bool:
+    return value is None or value is False or (isinstance(value, str) and value.strip().lower() in NOTHING_WORDS)
+
+
+def _origin(top: Block, blocks: Mapping[str, Block], *steps: str | int) -> str:
+    """Where a cluster's setting was written: in its block, or at the top."""
+    match steps:
+        case ("clusters", str(cluster), str(key), *_) if cluster == ANYWHERE_KEY or (
+            key in top and key not in blocks[cluster]
+        ):
+            return place_of(*steps[2:])
+        case _:
+            return place_of(*steps)
+
+
+def _validated(model: type[Model], given: Block, place: Callable[..., str], problems: list[Problem]) -> Model | None:
+    try:
+        return model.model_validate(given)
+    except ValidationError as invalid:
+        for error in invalid.errors():
+            steps = [step for step in error["loc"] if step != "[key]"]
+            problems.append(problem_of(error, place(*steps), KNOWN_FIELDS))
+        return None

@@ -1,0 +1,109 @@
+"""A job under way: when something has to be done to it, and what its end means."""
+
+import math
+import signal
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from cigri.localbatch import processes
+from cigri.localbatch.backfill_queue import Array
+from cigri.localbatch.processes import Process
+from cigri.localbatch.store import Job, State
+
+GRACE_BEFORE_KILL = 5.0
+"""Seconds between SIGTERM and SIGKILL of a cancelled job."""
+
+
+class Doom(StrEnum):
+    """Why we end a job."""
+
+    NONE = ""
+    CANCELLED = "cancelled"
+    WALLTIME = "walltime"
+
+
+class ProcessEnd(NamedTuple):
+    """How a job ended."""
+
+    state: State
+    exit_code: int | None
+    reason: str = ""
+
+
+@dataclass(eq=False, slots=True)
+class JobProcess:
+    """One job and its first process. Times are on the monotonic clock, which a new daemon shares until the reboot."""
+
+    array: Array
+    job: Job
+    process: Process
+    doom: Doom = Doom.NONE
+    due: float = 0.0  # when enforce() has something to do
+    scratch: str = ""  # its directory
+    features: str = ""  # those that say what it may use; unknown of a job that an earlier daemon started
+
+    def __post_init__(self) -> None:
+        if self.doom:
+            return
+        if self.job.state is State.SUSPENDED:
+            self.due = math.inf
+            return
+        limit = self.job.began + self.array.walltime
+        self.due = limit - self.array.notice if 0 < self.array.notice < self.array.walltime else limit
+
+    def suspend(self, now: float) -> bool:
+        """Stop all its processes and its clock; False when that is so already, or it has to die."""
+        if self.doom or self.job.state is State.SUSPENDED:
+            return False
+        processes.sweep(self.process.mark, self.process.pid, signal.SIGSTOP)
+        self.job = self.job._replace(state=State.SUSPENDED, began=now - self.job.began)
+        self.due = math.inf
+        return True
+
+    def resume(self, now: float) -> bool:
+        """Let it go on; False when it does already."""
+        if self.job.state is not State.SUSPENDED:
+            return False
+        self.job = self.job._replace(state=State.RUNNING, began=now - self.job.began)
+        self.__post_init__()
+        processes.sweep(self.process.mark, self.process.pid, signal.SIGCONT)
+        return True
+
+    def enforce(self, now: float) -> bool:
+        """Do what is due; whether the doom changed and must be stored."""
+        limit = self.job.began + self.array.walltime
+        if now < limit and not self.doom:
+            processes.send(self.process, signal.SIGXCPU)
+            self.due = limit
+            return False
+        changed = not self.doom
+        self.doom = self.doom or Doom.WALLTIME
+        processes.kill_group(self.process)
+        self.due = math.inf
+        return changed
+
+    def cancel(self, now: float) -> bool:
+        """SIGTERM, and SIGKILL after the grace; whether the doom changed and must be stored."""
+        if self.doom:
+            return False
+        self.resume(now)
+        self.doom = Doom.CANCELLED
+        processes.send(self.process, signal.SIGTERM)
+        self.due = min(now + GRACE_BEFORE_KILL, self.job.began + self.array.walltime)
+        return True
+
+    def end(self, code: int | None) -> ProcessEnd:
+        """What the exit code of its first process means; -n: died of signal n, None: nobody knows."""
+        if self.doom is Doom.CANCELLED:
+            return ProcessEnd(State.KILLED, shell_code(code), "cancelled")
+        if self.doom is Doom.WALLTIME or code == -signal.SIGXCPU:
+            return ProcessEnd(State.TIMEOUT, shell_code(code), f"walltime of {self.array.walltime} s")
+        if code is None:
+            return ProcessEnd(State.VANISHED, None, "ended unseen")
+        return ProcessEnd(State.FAILED if code else State.SUCCEEDED, shell_code(code))
+
+
+def shell_code(code: int | None) -> int | None:
+    """The exit code as a shell gives it: 128 + n for a death by signal n."""
+    return 128 - code if code is not None and code < 0 else code

@@ -1,0 +1,40 @@
+"""Of a test campaign: which clusters passed, which failed and with what words, and which cannot be tested now; pure."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from cigri.api_models.campaigns import CampaignView, ClusterTest, PartView, TriedCluster
+from cigri.formats.units import as_duration
+from cigri.presentation.run_status import obstacle
+from cigri.states import JobState, TaskState
+
+IN_ITS_TURN = ("ok", "full")  # obstacles that need nobody's doing
+
+
+def results_of(
+    campaign: CampaignView, parts: Sequence[PartView], tried: Sequence[TriedCluster], now: datetime
+) -> list[ClusterTest]:
+    """Of each cluster, in the order of `tried`; `parts` holds the campaign's share of each of them."""
+    by_cluster = {part.cluster: part for part in parts}
+    return [_result(campaign, by_cluster[cluster.cluster], cluster, now) for cluster in tried]
+
+
+def _result(campaign: CampaignView, part: PartView, tested: TriedCluster, now: datetime) -> ClusterTest:
+    match tested.state:
+        case TaskState.DONE:
+            where = f"in {as_duration(tested.seconds)}" if tested.seconds is not None else ""
+            return ClusterTest(tested, "passed", f"{where} on {tested.node}".strip() if tested.node else where)
+        case TaskState.FAILED:
+            return ClusterTest(
+                tested, "failed", tested.said or f"{tested.outcome or 'failure'}, exit code {tested.exit_code}"
+            )
+        case TaskState.CANCELLED:
+            return ClusterTest(tested, "cancelled", "")
+    if tested.job_state is JobState.RUNNING:
+        return ClusterTest(tested, "running", f"on {tested.node}" if tested.node else "")
+    way = obstacle(campaign, part, now)
+    if way.state == "prologue":
+        return ClusterTest(tested, "prologue", way.explanation)
+    if way.state in IN_ITS_TURN:
+        return ClusterTest(tested, "waiting", way.explanation)
+    return ClusterTest(tested, "cannot", f"{way.state}: {way.explanation}" if way.explanation else way.state)

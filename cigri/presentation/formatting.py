@@ -1,0 +1,71 @@
+"""How times, durations, rates and parameters are written for people."""
+
+import json
+import re
+import shlex
+import sys
+from datetime import datetime
+
+from cigri.formats.units import SIZES, as_duration, as_local
+from cigri.states import CampaignState
+
+STATE_LETTERS = {
+    CampaignState.IN_TREATMENT: "R",
+    CampaignState.PAUSED: "P",
+    CampaignState.TERMINATED: "T",
+    CampaignState.CANCELLED: "C",
+}
+LONGEST_WORDS = 200
+LIKE_ANOTHER_VALUE = re.compile(r"""(true|false|-?\d+(\.\d+)?)?|.*[\s"'=].*""", re.DOTALL)
+
+
+def moment(time: datetime | None) -> str | None:
+    """In the time zone of the reader; None of nothing."""
+    return as_local(time) if time else None
+
+
+def duration(seconds: float | None) -> str | None:
+    """In the two largest units; None of nothing."""
+    return None if seconds is None else as_duration(seconds)
+
+
+def rate(per_hour: float | None) -> str | None:
+    """Jobs per hour; small ones with a decimal."""
+    if per_hour is None:
+        return None
+    return f"{per_hour:.0f}" if per_hour >= 100 else f"{per_hour:.1f}"
+
+
+def size(number: float) -> str:
+    """Bytes, in the largest unit that there is one of, as `1.5 MB`."""
+    unit = max((unit for unit in SIZES if SIZES[unit] <= number), key=SIZES.__getitem__, default="B")
+    return f"{number / SIZES[unit]:.1f} {unit}" if unit != "B" else f"{number:.0f} B"
+
+
+def percent(part: int, whole: int) -> str | None:
+    """Rounded down, as `12%`; None where there is nothing to have a share of."""
+    return f"{part * 100 // whole}%" if whole else None
+
+
+def parameter_words(parameter: object) -> str:
+    """As it was given: `seed=1 model=a` where it has names, words as a shell needs them where it is a list.
+
+    Nothing of None: it is not the reader's.
+    """
+    if parameter is None:
+        return ""
+    if isinstance(parameter, dict):
+        return " ".join(f"{name}={_value(value)}" for name, value in parameter.items())
+    return shlex.join(parameter) if isinstance(parameter, list) else str(parameter)
+
+
+def shortened(text: str, longest: int = LONGEST_WORDS) -> str:
+    """On one line; on a terminal its beginning, where it is very long: what goes into a pipe is whole."""
+    text = " ".join(text.split())
+    return text if len(text) <= longest or not sys.stdout.isatty() else text[: longest - 1] + "…"
+
+
+def _value(value: object) -> str:
+    """A text that would not be told from a number, or from what stands beside it, is in quotes."""
+    is_plain = isinstance(value, str) and not LIKE_ANOTHER_VALUE.fullmatch(value)
+    return str(value) if is_plain else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,85 @@
+"""What the doctor says of what was read; pure."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cigri.api_models.clusters import ClusterStanding
+from cigri.api_models.health import Check, CheckVerdict
+from cigri.formats.units import SIZES, as_size
+from cigri.program.cycle import CYCLE
+from cigri.text.tracebacks import gist
+
+if TYPE_CHECKING:
+    from cigri.flow.module_passes import ModuleStanding
+    from cigri.flow.views.stuck_items import OpenEvent
+
+OLD_EVENT = timedelta(days=1)
+SHOWN_EVENTS = 10
+LEAST_SPACE = SIZES["GB"]
+PASS_SLACK = timedelta(
+    seconds=60
+)  # over the longest pass: idle passes are noted together, and cron comes by the minute
+
+
+def check(rule: str, wrong: Sequence[str], verdict: CheckVerdict = CheckVerdict.ODD) -> Check:
+    """`verdict` holds if anything is wrong."""
+    return Check(rule, verdict if wrong else CheckVerdict.GOOD, wrong)
+
+
+def check_programs(faults: Sequence[str]) -> Check:
+    return check("everything runs that should", faults)
+
+
+def check_clusters(clusters: Sequence[ClusterStanding]) -> Check:
+    failing = [
+        f"{cluster.name}: {cluster.failures} visits in a row failed; `cigri cluster test {cluster.name}`"
+        for cluster in clusters
+        if cluster.failures
+    ]
+    return check("every cluster answers", failing)
+
+
+def check_stuck(stuck: Sequence[str]) -> Check:
+    return check("nothing is stuck", stuck)
+
+
+def check_space(free: int | None, directory: Path) -> Check:
+    """`free`: bytes; None: it is not there."""
+    little = [f"{as_size(free)} are left in {directory}"] if free is not None and free < LEAST_SPACE else []
+    return check("there is space on the disk", little)
+
+
+def check_events(events: "Sequence[OpenEvent]") -> Check:
+    """Of events that have been open for longer than OLD_EVENT."""
+    old = [f"{event.opened_at:%Y-%m-%d} {event.code} {event.subject}: {event.message}" for event in events]
+    more = [f"and {len(old) - SHOWN_EVENTS} more: `gridevents`"] if len(old) > SHOWN_EVENTS else []
+    return check("no event has been open for more than a day", old[:SHOWN_EVENTS] + more)
+
+
+def check_promises(broken: Sequence[str]) -> Check:
+    """Of promises of the tables that the janitor found broken."""
+    return check("the promises of the tables held when the janitor looked", broken, CheckVerdict.BROKEN)
+
+
+def module_faults(
+    standings: "Sequence[ModuleStanding]",
+    now: datetime,
+    longest_pass: float,
+    *,
+    is_cycled: bool,
+    has_died: bool = False,
+) -> list[str]:
+    """One sentence for each module that should run and does not; `is_cycled`: an almighty lives."""
+    oldest = now - timedelta(seconds=longest_pass) - PASS_SLACK
+    by_name = {standing.name: standing for standing in standings}
+    late = [name for name in CYCLE if name not in by_name or by_name[name].at < oldest]
+    faults = []
+    if has_died:
+        faults.append("the almighty has died; run `cigri up`")
+    elif len(late) == len(CYCLE) and not is_cycled:
+        faults.append("nothing cycles the modules: run `cigri up`, or `cigri almighty`, or cron")
+        late = []
+    faults += [f"module {name} has not run for more than {longest_pass + PASS_SLACK.seconds:.0f} s" for name in late]
+    return faults + [f"module {each.name} failed: {gist(each.error)}" for each in standings if each.error]

@@ -1,0 +1,63 @@
+"""What is told when something that should be at work for a campaign is not; pure."""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from cigri.formats.units import as_instant
+from cigri.program.cycle import CYCLE
+from cigri.text.tracebacks import gist
+
+if TYPE_CHECKING:
+    from cigri.flow.quarantines import QuarantineView
+    from cigri.flow.views.heartbeats import AwayCluster, Pulse
+
+LATE_PASS = timedelta(seconds=180)  # a pass may take two minutes, and cron comes by the minute
+
+
+def standstills(pulse: "Pulse") -> list[str]:
+    """Of the whole grid, as far as the table of modules tells: it does not know who has started them; pure."""
+    if sentence := nothing_runs(pulse):
+        return [sentence]
+    return list(_of_modules(pulse))
+
+
+def nothing_runs(pulse: "Pulse") -> str:
+    """Empty: something does. Modules may be cycled by an almighty, by cron or by hand, and any of them is enough."""
+    passes = [module for module in pulse.modules if module.name in CYCLE]
+    if not passes:
+        return "no module has run yet, and nothing is sent before: `cigri up`, `cigri almighty` or cron start them"
+    last = max(passes, key=lambda module: module.at)
+    since = as_instant(last.at)
+    if last.by_almighty and not pulse.has_almighty:
+        return f"the almighty does not run, nor has any module since {since}: nothing is sent until it does"
+    if pulse.now - last.at > LATE_PASS:
+        return f"no module has ended a pass since {since}: nothing is sent until they run again"
+    return ""
+
+
+def left_out(quarantine: "QuarantineView") -> str:
+    """What a module does not do for now, and why."""
+    subject = f"campaign {quarantine.campaign_id}" if quarantine.campaign_id else f"cluster {quarantine.cluster}"
+    when = f"since {as_instant(quarantine.since)}, tried again at {as_instant(quarantine.until)}"
+    return f"{subject} is left out by module {quarantine.module}, {when}: {quarantine.error}"
+
+
+def _of_modules(pulse: "Pulse") -> Iterator[str]:
+    standings = {module.name: module for module in pulse.modules}
+    for name in CYCLE:
+        module = standings.get(name)
+        if module is None:
+            yield f"module {name} has not run yet"
+        elif module.failing_since is not None:
+            yield f"module {name} fails since {as_instant(module.failing_since)}: {gist(module.error or '')}"
+        elif pulse.now - module.at > LATE_PASS:
+            yield f"module {name} has ended no pass since {as_instant(module.at)}"
+
+
+def away(cluster: "AwayCluster") -> str:
+    """Since when it does not answer, what it said, and when it is visited again."""
+    since = f" since {as_instant(cluster.since)}" if cluster.since else ""
+    why: Sequence[str] = (cluster.why or "").splitlines()
+    reason = f": {why[0]}" if why else ""
+    return f"cluster {cluster.name} is set aside{since}, tried again at {as_instant(cluster.until)}{reason}"

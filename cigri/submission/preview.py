@@ -1,0 +1,74 @@
+"""A description that was looked at, as it is told to people."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from cigri.api_models.submissions import CampaignPreview, CheckedCampaign, HostPath, PlacePreview, TaskStart
+from cigri.jdl import ClusterSettings, Command, Description
+from cigri.jdl.command import OWN_DIRECTORY
+from cigri.shell.words import Word
+from cigri.submission.dry_run import Examined
+from cigri.submission.feedback import Remarks
+
+SHOWN_TASKS = 3
+LOOKED_AT = 100  # tasks
+
+
+def outline(description: Description, user: str, campaign_id: int | None) -> CampaignPreview:
+    """With the commands of the first tasks; a campaign without a number is number 0."""
+    number = campaign_id or 0
+    return CampaignPreview(
+        description.name,
+        user,
+        description.campaign_type,
+        description.scheduler,
+        description.project,
+        description.priority,
+        description.replicate.model_dump() if description.replicate else None,
+        description.requirements,
+        [each.words for each in description.after],
+        description.count,
+        description.anywhere.model_dump(mode="json") if description.anywhere else None,
+        {name: _place(description, settings, number) for name, settings in description.clusters.items()},
+        _place(description, description.anywhere, number) if description.anywhere else None,
+        [str(told) for told in description.notify],
+    )
+
+
+def checked(examined: Examined, remarks: Remarks, user: str) -> CheckedCampaign:
+    """The answer to whoever only wants to know."""
+    description, changes, dropped, missing, clusters = examined
+    starts: list[TaskStart] = []
+    for name in description.clusters if description else ():
+        if name in clusters and clusters[name].in_use.driver == "local" and clusters[name].in_use.ssh is None:
+            assert description
+            starts += dict.fromkeys(_starts(name, description, description.clusters[name]))
+    campaign = outline(description, user, None) if description else None
+    return CheckedCampaign(campaign, changes, dropped, remarks.problems, remarks.notes, missing, starts)
+
+
+def _place(description: Description, settings: ClusterSettings, campaign_id: int) -> PlacePreview:
+    """Quoted as a shell would need it."""
+    command = Command(settings, description.names)
+    directories, commands = [], []
+    for number, parameter in enumerate(islice(description.parameters(), SHOWN_TASKS)):
+        words = command.words(parameter, campaign_id=campaign_id, number=number)
+        environment = command.environment(parameter, campaign_id=campaign_id, number=number)
+        variables = [f"{name}={value!r}" for name, value in environment.items()]
+        commands.append(" ".join([*variables, *(word.quoted() for word in words)]))
+        directory = command.directory(parameter, campaign_id=campaign_id, number=number)
+        directories.append("a fresh one of its own" if directory == OWN_DIRECTORY else directory.quoted())
+    return PlacePreview(settings.model_dump(mode="json"), directories, commands)
+
+
+def _starts(cluster: str, description: Description, settings: ClusterSettings) -> Iterator[TaskStart]:
+    command = Command(settings, description.names)
+    for number, parameter in enumerate(islice(description.parameters(), 0 if settings.own_directory else LOOKED_AT)):
+        directory = _path(command.directory(parameter, campaign_id=0, number=number))
+        program = _path(command.words(parameter, campaign_id=0, number=number)[0])
+        search = command.environment(parameter, campaign_id=0, number=number).get("PATH")
+        yield TaskStart(cluster, directory, program, search, bool(settings.prologue))
+
+
+def _path(word: Word) -> HostPath:
+    return HostPath(word.at_home, word.text)

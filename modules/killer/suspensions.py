@@ -1,0 +1,84 @@
+"""Jobs that shall stand still or go on: which control says so, and what is told of the answer."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+from cigri.drivers import Control
+from cigri.errors import AnswerUnreadable
+from cigri.flow.clusters import ClusterRow
+from cigri.flow.events import NewEvent, close_events, put_events
+from cigri.flow.suspensions import MANY_CONTROLS, HaltOrder
+from cigri.gateway.requests import Answers, Steer
+from cigri.runtime.pass_context import Report, Tools
+from cigri.states import EventLevel, JobState
+
+CONTROLS: Mapping[tuple[JobState, bool], Control] = {
+    (JobState.SUBMITTED, True): Control.HOLD,
+    (JobState.SUBMITTED, False): Control.RELEASE,
+    (JobState.RUNNING, True): Control.SUSPEND,
+    (JobState.RUNNING, False): Control.RESUME,
+}
+DONE = {Control.HOLD: "held", Control.RELEASE: "released", Control.SUSPEND: "suspended", Control.RESUME: "resumed"}
+CONSEQUENCE = {
+    Control.HOLD: "they start when their turn comes",
+    Control.SUSPEND: "they run on",
+    Control.RELEASE: "they stand still; it is tried again",
+    Control.RESUME: "they stand still; it is tried again",
+}
+
+
+def steerable(controls: frozenset[Control]) -> list[JobState]:
+    """The states in which a batch system can let jobs stand still and go on."""
+    return [
+        state
+        for state in (JobState.SUBMITTED, JobState.RUNNING)
+        if {CONTROLS[state, True], CONTROLS[state, False]} <= controls
+    ]
+
+
+def by_verb(orders: Sequence[HaltOrder]) -> dict[Control, list[HaltOrder]]:
+    """The orders by what the batch system is to do: hold or release what waits, suspend or resume what runs."""
+    orders_of: dict[Control, list[HaltOrder]] = defaultdict(list)
+    for order in orders:
+        orders_of[CONTROLS[order.state, order.is_wanted]].append(order)
+    return dict(orders_of)
+
+
+def tell_result(
+    tools: Tools, cluster: ClusterRow, steered: Steer, orders: Sequence[HaltOrder], answers: Answers
+) -> Report:
+    """One event per campaign while the batch system refuses, or takes the request and does nothing."""
+    verb = steered.verb
+    by_campaign: dict[int, list[HaltOrder]] = defaultdict(list)
+    for order in orders:
+        by_campaign[order.campaign_id].append(order)
+    try:
+        answers.of(steered)
+    except AnswerUnreadable as error:
+        events = [_event(cluster, verb, id, refused, str(error)) for id, refused in by_campaign.items()]
+        with tools.database.begin() as conn:
+            put_events(conn, events)
+        return Counter()
+    stubborn = {id: [order for order in sent if order.tries >= MANY_CONTROLS] for id, sent in by_campaign.items()}
+    why = f"no effect after {MANY_CONTROLS} requests"
+    events = [_event(cluster, verb, id, tried, why) for id, tried in stubborn.items() if tried]
+    healed = [_subject(cluster, id) for id, tried in stubborn.items() if not tried]
+    with tools.database.begin() as conn:
+        close_events(conn, [_code(verb)], healed, "cigri")
+        put_events(conn, events)
+    return Counter({f"{DONE[verb]} jobs": len(orders)})
+
+
+def _event(cluster: ClusterRow, verb: Control, campaign_id: int, orders: Sequence[HaltOrder], why: str) -> NewEvent:
+    example = orders[0].remote_id
+    message = f"{len(orders)} jobs could not be {DONE[verb]} (e.g. {example}), {CONSEQUENCE[verb]}: {why}"
+    subject = _subject(cluster, campaign_id)
+    return NewEvent(_code(verb), EventLevel.WARNING, subject, message, campaign_id, cluster.id)
+
+
+def _code(verb: Control) -> str:
+    return f"{verb.upper()}_PROBLEM"
+
+
+def _subject(cluster: ClusterRow, campaign_id: int) -> str:
+    return f"campaign {campaign_id} on {cluster.name}"

@@ -1,0 +1,169 @@
+"""Shares the clusters among campaigns, in the order of the policy; pure.
+
+Rank by rank; within a rank by weighted max-min, filled up step by step: whoever holds the fewest cores for its weight
+gets the next portion (progressive filling: Bertsekas and Gallager, "Data Networks", 1992). So the cores held come to be
+in proportion to the weights, to within a portion, and what one cannot use goes to the others.
+"""
+
+from bisect import insort
+from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
+from itertools import chain, groupby
+
+from cigri.flow.ceilings import Ceilings
+from cigri.flow.views.cluster_demands import Claim, Want
+from cigri.flow.views.schedulable_clusters import Room
+from cigri.settings.sections import PolicySettings
+from modules.metascheduler.canary_jobs import Scouts
+from modules.metascheduler.policies import Facts, Order, Turn, pools
+from modules.metascheduler.policies.fifo import order as fifo
+from modules.metascheduler.ranking import line_up
+from modules.metascheduler.remaining_capacity import Stock
+from modules.metascheduler.wide_jobs import let_wide_wait
+
+PORTIONS = 4  # in which each of several campaigns is served in its turn
+NO_FACTS = Facts()
+NO_CEILINGS = Ceilings({}, {}, {})
+DEFAULTS = PolicySettings()
+
+
+def share(
+    rooms: Sequence[Room],
+    wants: Sequence[Want],
+    claims: Sequence[Claim],
+    settings: PolicySettings = DEFAULTS,
+    order: Order = fifo,
+    facts: Facts = NO_FACTS,
+    ceilings: Ceilings = NO_CEILINGS,
+) -> Stock:
+    """Serve the campaigns in order, each where it is expected to end a task first.
+
+    A cluster takes what its free cores can start at once and `keep_waiting` jobs more, but never more than
+    `max_waiting` jobs wait on it. Nobody is offered more than it has tasks waiting that may go there. The first in line
+    that finds too few cores free anywhere, and has waited for a while, has those of one cluster kept for it. Free cores
+    that nobody else can use are for second attempts at the tasks of campaigns near their end. Jobs that take much of a
+    node wait in the queues beside narrow ones, whoever is first in line.
+    """
+    stock = Stock(rooms, wants, ceilings, Scouts(settings.scouts, settings.stake, settings.scouting))
+    waited = {claim.campaign_id: claim.waited for claim in claims}
+    line = line_up(claims, settings, order, facts)
+    let_wide_wait(stock, line)
+    for _, turns in groupby(line, key=lambda turn: turn.rank):
+        sides = [_Side([_Served(turn) for turn in members]) for members in pools(turns)]
+        _serve(stock, sides)
+        for served in chain.from_iterable(side.members for side in sides) if not stock.reserved else ():
+            if waited[served.campaign_id] > settings.reserve_after and stock.reserve(served.campaign_id):
+                break
+    _give_spare(stock)
+    return stock
+
+
+class _Served:
+    """A turn under way; what the campaign wants is looked at when it is its turn."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.campaign_id, self.clusters = turn.campaign_id, turn.clusters
+        self.weight, self.most = turn.weight, turn.most
+        self.line: list[tuple[float, int, Want]] | None = None
+        self.shunned: list[Want] = []
+
+    def next(self, stock: Stock) -> tuple[Want, int] | None:
+        """Where it is expected to end a task first, and how many jobs may go there before it is asked again.
+
+        Each job that waits on a cluster makes the next one wait longer, so that what a campaign has left is spread over
+        the queues. Where it may be given nothing, it is nothing for the rest of the cycle. Where tasks have failed,
+        they are offered a place only when all others have been asked.
+        """
+        if self.line is None:
+            self._line_up(stock, stock.open_to(self.campaign_id, self.clusters))
+        while (self.line or self.shunned) and not stock.is_served(self.campaign_id):
+            if not self.line:
+                self._line_up(stock, [want._replace(shunned=0) for want in self.shunned])
+            if (place := self._first(stock)) is not None:
+                return place
+        return None
+
+    def _line_up(self, stock: Stock, wants: Sequence[Want]) -> None:
+        """The best last; of those alike the emptiest."""
+        self.line = sorted([(-stock.seconds(want), -place, want) for place, want in enumerate(wants)])
+        self.shunned = [want for want in wants if want.shunned]
+
+    def _first(self, stock: Stock) -> tuple[Want, int] | None:
+        """Those in line may have become worse since they were looked at, never better."""
+        line = self.line or []
+        while line:
+            best = line.pop()
+            want = best[2]
+            if not (most := stock.most(want)):
+                continue
+            if not (jobs := stock.startable(want)):
+                best = -stock.seconds(want), best[1], want
+                jobs = stock.next_few(want)
+            if not line or best > line[-1]:
+                line.append(best)
+                return want, min(most, jobs)
+            insort(line, best)
+        return None
+
+
+class _Side:
+    """Campaigns that stand side by side with others as one; what the first cannot use goes to the next."""
+
+    def __init__(self, members: Sequence[_Served]) -> None:
+        self.members = members
+        self.weight = sum(member.weight for member in members)
+
+    def held(self, stock: Stock) -> int:
+        """Cores of the live jobs of all its members."""
+        return sum(stock.held(member.campaign_id) for member in self.members)
+
+    def next(self, stock: Stock) -> tuple[Want, int] | None:
+        """As that of the first member that can use anything; None: none can."""
+        for member in self.members:
+            if (place := member.next(stock)) is not None:
+                return place
+        return None
+
+
+def _serve(stock: Stock, sides: Sequence[_Side]) -> None:
+    """One alone takes all it can use; of several, the one that holds the fewest cores for its weight gets a portion.
+
+    A portion is the free cores / (PORTIONS * campaigns), and one job at least: the smaller, the nearer to the weights,
+    and the longer it takes.
+    """
+    if len(sides) == 1:
+        for member in sides[0].members:
+            _serve_alone(stock, member)
+        return
+    everybody = [member for side in sides for member in side.members]
+    idle = stock.idle(set(chain.from_iterable({member.clusters for member in everybody})))  # most want the same ones
+    portion = int(idle) // (PORTIONS * len(everybody))
+    line = [((held := side.held(stock)) / side.weight, place, held) for place, side in enumerate(sides)]
+    heapify(line)
+    while line and stock.has_room_for(everybody[0].campaign_id):
+        _, place, held = heappop(line)
+        if (offered := sides[place].next(stock)) is None:
+            continue
+        want, most = offered
+        jobs = min(most, max(1, portion // want.width))
+        stock.take(want, jobs)
+        held += jobs * want.width
+        heappush(line, (held / sides[place].weight, place, held))
+
+
+def _give_spare(stock: Stock) -> None:
+    """Free cores for second attempts; the campaigns with the fewest tasks left come first."""
+    for campaign_id, left in sorted(stock.spares.items(), key=lambda pair: pair[1]):
+        for want in sorted(stock.open_to(campaign_id, tuple(stock.wants[campaign_id])), key=stock.seconds):
+            if (jobs := stock.most_spare(want, left)) > 0:
+                stock.take(want, jobs)
+                left -= jobs
+
+
+def _serve_alone(stock: Stock, served: _Served) -> None:
+    left = served.most
+    while left != 0 and (place := served.next(stock)) is not None:
+        want, most = place
+        jobs = most if left is None else min(most, left)
+        stock.take(want, jobs)
+        left = None if left is None else left - jobs

@@ -1,0 +1,38 @@
+"""What the doctor has looked at: told line by line to a person, or all at once to a program."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from cigri.api_models.health import Check, CheckVerdict
+from cigri.formats.untrusted_text import safe
+from cigri.presentation.health_checks import check
+
+MARKS = {CheckVerdict.GOOD: "\N{CHECK MARK}", CheckVerdict.BROKEN: "\N{BALLOT X}", CheckVerdict.ODD: "!"}
+
+
+class Checks:
+    """In the order in which they were made."""
+
+    def __init__(self, *, prints: bool) -> None:
+        self._prints = prints
+        self._made: list[Check] = []
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether a promise is broken; what is only odd does not count."""
+        return any(check.verdict is CheckVerdict.BROKEN for check in self._made)
+
+    def tell(self, rule: str, wrong: Sequence[str], verdict: CheckVerdict) -> None:
+        """`verdict` holds if anything is wrong."""
+        self.add(check(rule, wrong, verdict))
+
+    def add(self, made: Check) -> None:
+        self._made.append(made)
+        if self._prints:
+            print(f"{MARKS[made.verdict]} {made.rule}{': not so' if made.details else ''}")
+            for line in made.details:
+                print(f"  {safe(line)}")
+
+    def plain(self) -> dict[str, Any]:
+        """What `cigri doctor --json` prints: `ok`, and of each check its rule, verdict and details."""
+        return {"ok": not self.is_broken, "checks": [check._asdict() for check in self._made]}

@@ -1,0 +1,74 @@
+"""`cigri doctor --clusters`: jobs of ours on a cluster that the database does not know, and the reverse."""
+
+from collections.abc import Set
+from typing import NamedTuple
+
+from cigri.database import Database
+from cigri.drivers import RemoteJob
+from cigri.errors import AnswerUnreadable, TransportError
+from cigri.flow.clusters import ClusterRow
+from cigri.flow.views.stuck_items import KnownJob, list_accounts, list_known
+from cigri.gateway.requests import Cancel, ListJobs
+from cigri.gateway.transport_gateway import Gateway
+
+Element = tuple[str, int]
+
+
+class Differences(NamedTuple):
+    """`orphans` by account; `absent`: submitted as far as we know, in no queue; `problems`: who could not be asked."""
+
+    orphans: dict[str, list[RemoteJob]]
+    absent: list[KnownJob]
+    problems: list[str]
+
+
+def compare(database: Database, gateway: Gateway, cluster: ClusterRow, key: str) -> Differences:
+    """Look twice: what differs both times was not just on its way from one to the other."""
+    first, second = (_compare_once(database, gateway, cluster, key) for _ in range(2))
+    again = {job.remote_id for jobs in first.orphans.values() for job in jobs}
+    orphans = {
+        user: both for user, jobs in second.orphans.items() if (both := [job for job in jobs if job.remote_id in again])
+    }
+    absent = [job for job in second.absent if job in first.absent]
+    return Differences(orphans, absent, second.problems)
+
+
+def kill(gateway: Gateway, cluster: ClusterRow, orphans: dict[str, list[RemoteJob]]) -> int:
+    """How many jobs were killed; raise TransportError or AnswerUnreadable."""
+    for user, jobs in orphans.items():
+        gateway.ask(cluster, user, Cancel([job.remote_id for job in jobs]))
+    return sum(map(len, orphans.values()))
+
+
+def _compare_once(database: Database, gateway: Gateway, cluster: ClusterRow, key: str) -> Differences:
+    """The database before and after: a job is known when either says so, and absent when both do."""
+    with database.begin() as conn:
+        before, accounts = list_known(conn, cluster.id), list_accounts(conn, cluster.id)
+    listed, problems = _ask(gateway, cluster, accounts, f"cigri.{key}.")
+    with database.begin() as conn:
+        after = list_known(conn, cluster.id)
+    recorded = {(job.tag, job.array_index) for job in [*before, *after]}
+    orphans = {user: _strangers(jobs, recorded) for user, jobs in listed.items()}
+    there = {(job.tag, job.index) for jobs in listed.values() for job in jobs}
+    absent = [
+        job
+        for job in before
+        if job in after and job.is_submitted and job.local_user in listed and (job.tag, job.array_index) not in there
+    ]
+    return Differences({user: jobs for user, jobs in orphans.items() if jobs}, absent, problems)
+
+
+def _ask(
+    gateway: Gateway, cluster: ClusterRow, accounts: list[str], prefix: str
+) -> tuple[dict[str, list[RemoteJob]], list[str]]:
+    listed, problems = {}, []
+    for user in accounts:
+        try:
+            listed[user] = gateway.ask(cluster, user, ListJobs(prefix))
+        except (TransportError, AnswerUnreadable) as error:
+            problems.append(f"{user}: {error}")
+    return listed, problems
+
+
+def _strangers(jobs: list[RemoteJob], recorded: Set[Element]) -> list[RemoteJob]:
+    return [job for job in jobs if (job.tag, job.index) not in recorded]

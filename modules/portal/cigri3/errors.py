@@ -1,0 +1,59 @@
+"""What is refused, as CiGri 3's clients read it: status, title and message, with the statuses that they know."""
+
+import json
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from cigri.errors import AdmissionRefused, CigriError
+from modules.portal.cigri3.dispatch import BASE, as_cigri3
+from modules.portal.deferred_responses import NotYet
+
+STATUS_BEFORE = {
+    HTTPStatus.UNAUTHORIZED: HTTPStatus.FORBIDDEN,
+    HTTPStatus.CONFLICT: HTTPStatus.BAD_REQUEST,
+    HTTPStatus.UNPROCESSABLE_ENTITY: HTTPStatus.BAD_REQUEST,
+    HTTPStatus.METHOD_NOT_ALLOWED: HTTPStatus.NOT_FOUND,
+}
+NOT_YET = "the cluster is being asked: ask the same again in a second"
+
+
+def add_to(app: FastAPI) -> None:
+    """Over the answers that the API gives to the same errors."""
+    for kind in (CigriError, HTTPException, Exception):
+        app.add_exception_handler(kind, _as_before(app.exception_handlers[kind]))
+    app.add_exception_handler(NotYet, _not_yet)
+
+
+def _as_before(tell: Callable[..., Any]) -> Callable[[Request, Any], Response]:
+    def answer(request: Request, error: Any) -> Response:
+        told: Response = tell(request, error)
+        path = request.url.path
+        if path != BASE and not path.startswith(f"{BASE}/"):
+            return told
+        status = STATUS_BEFORE.get(HTTPStatus(told.status_code), HTTPStatus(told.status_code))
+        if isinstance(error, AdmissionRefused):
+            status = HTTPStatus.BAD_REQUEST
+        if isinstance(error, HTTPException) and status is HTTPStatus.NOT_FOUND:
+            message = f"{request.method} {path} is not served; docs/reference/cigri3.md tells what is"
+            return _refused(status, status.phrase, message)
+        answer = _refused(status, status.phrase, json.loads(bytes(told.body))["detail"])
+        answer.headers.update(getattr(error, "headers", None) or {})
+        return answer
+
+    return answer
+
+
+def _not_yet(_request: Request, _error: Any) -> Response:
+    answer = _refused(HTTPStatus.ACCEPTED, HTTPStatus.ACCEPTED.phrase, NOT_YET)
+    answer.headers["Retry-After"] = "1"
+    return answer
+
+
+def _refused(status: HTTPStatus, title: str, message: str) -> Response:
+    body = {"status": status, "title": title, "message": message}
+    return Response(as_cigri3(body), status, media_type="application/json")

@@ -1,0 +1,87 @@
+"""Errors as the API tells them: problem+json (RFC 9457), with the sentence that a command would show."""
+
+import logging
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from cigri.errors import (
+    AdmissionRefused,
+    Busy,
+    CigriError,
+    ConfigError,
+    DatabaseUnavailable,
+    DescriptionError,
+    Forbidden,
+    KeyReused,
+    NotFound,
+    TookTooLong,
+    TransportError,
+    UsageError,
+)
+from modules.portal.authentication import Stranger
+
+logger = logging.getLogger(__name__)
+
+STATUS_BY_ERROR: tuple[tuple[type[CigriError], HTTPStatus], ...] = (
+    (Stranger, HTTPStatus.UNAUTHORIZED),
+    (Forbidden, HTTPStatus.FORBIDDEN),
+    (AdmissionRefused, HTTPStatus.FORBIDDEN),
+    (NotFound, HTTPStatus.NOT_FOUND),
+    (KeyReused, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (DescriptionError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (UsageError, HTTPStatus.BAD_REQUEST),
+    (ConfigError, HTTPStatus.CONFLICT),
+    (DatabaseUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
+    (TookTooLong, HTTPStatus.SERVICE_UNAVAILABLE),
+    (Busy, HTTPStatus.SERVICE_UNAVAILABLE),
+    (TransportError, HTTPStatus.BAD_GATEWAY),
+    (CigriError, HTTPStatus.CONFLICT),
+)
+MEDIA_TYPE = "application/problem+json"
+
+
+def add_to(app: FastAPI) -> None:
+    """Every answer that is no success is a problem."""
+    app.add_exception_handler(CigriError, _ours)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _bug)
+
+
+def _ours(_request: Request, error: Any) -> JSONResponse:
+    status = next(status for kind, status in STATUS_BY_ERROR if isinstance(error, kind))
+    more = {}
+    if isinstance(error, DescriptionError):
+        more["problems"] = [problem._asdict() for problem in error.problems]
+    return problem(status, type(error).__name__, str(error), **more)
+
+
+def _invalid(_request: Request, error: Any) -> JSONResponse:
+    problems = [
+        {"place": ".".join(map(str, wrong["loc"])), "message": wrong["msg"], "hint": ""} for wrong in error.errors()
+    ]
+    detail = "\n".join(f"{wrong['place']}: {wrong['message']}" for wrong in problems)
+    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "UsageError", detail, problems=problems)
+
+
+def _http(_request: Request, error: Any) -> JSONResponse:
+    answer = problem(HTTPStatus(error.status_code), "UsageError", f"{error.detail}; /openapi.json tells what there is")
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+def _bug(request: Request, error: Any) -> JSONResponse:
+    logger.error("%s %s raised", request.method, request.url.path, exc_info=error)
+    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Bug", "this is a bug in CiGri: its log tells more")
+
+
+def problem(status: HTTPStatus, kind: str, detail: str, **more: Any) -> JSONResponse:
+    """`kind`: the class of ours that a command raises again."""
+    body = {"type": f"/problems/{kind}", "title": status.phrase, "status": status, "detail": detail, **more}
+    headers = {"WWW-Authenticate": "Bearer"} if status is HTTPStatus.UNAUTHORIZED else None
+    return JSONResponse(body, status, headers, MEDIA_TYPE)

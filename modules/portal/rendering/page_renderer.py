@@ -1,0 +1,106 @@
+"""What all pages are made of: who looks, the answers of the API, templates."""
+
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from fastapi import FastAPI, Request
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.staticfiles import StaticFiles
+
+from cigri.database import Database
+from cigri.endpoints.dispatch import Here
+from cigri.errors import UsageError
+from cigri.identity.callers import Caller
+from modules.portal.authentication import BY_SESSION, Identities
+from modules.portal.browser_sessions import PROOF_FIELD
+from modules.portal.deferred_responses import Errands
+from modules.portal.rendering.template_filters import FILTERS
+from modules.portal.uploads import Uploads
+
+ROOM = "modules.portal"
+STATIC = Path(__file__).parents[1] / "static"
+A_DAY = "max-age=86400"
+FORM_TYPE = "application/x-www-form-urlencoded"
+LONGEST_FORM = 10_000  # bytes
+
+
+class Website:
+    """One for all requests."""
+
+    def __init__(self, database: Database, identities: Identities, errands: Errands, uploads: Uploads) -> None:
+        self.database, self.identities, self.errands, self.uploads = database, identities, errands, uploads
+        self._templates = Environment(
+            loader=PackageLoader(ROOM), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        )
+        self._templates.filters |= FILTERS
+        self._templates.globals |= {"version": metadata.version("cigri"), "proof_field": PROOF_FIELD}
+
+    def visitor(self, request: Request) -> Caller:
+        """Who looks; raise Stranger for one whom nobody knows."""
+        return self.identities.visitor(request)
+
+    def grid(self, caller: Caller) -> Here:
+        """The endpoints of the API, as this caller may ask them."""
+        return Here(self.database, caller)
+
+    def changing(self, request: Request, form: dict[str, str]) -> Caller:
+        """Who sends the form; raise Forbidden unless it is of a page that was made for them."""
+        caller = self.visitor(request)
+        self.identities.sessions.require_proof(request.headers, caller, form.get(PROOF_FIELD, ""))
+        return caller
+
+    def show(
+        self, request: Request, template: str, caller: Caller | None, status: int = HTTPStatus.OK, **told: Any
+    ) -> HTMLResponse:
+        """A page; `caller` None: nobody is known."""
+        told |= {
+            "caller": caller,
+            "proof": "" if caller is None else self.identities.sessions.proof(caller),
+            "is_session": caller is not None and caller.how.startswith(BY_SESSION),
+            "here": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+        }
+        return HTMLResponse(self._templates.get_template(template).render(told), status)
+
+
+def add_page(app: FastAPI, path: str, method: str, serve: Callable[..., Response | Awaitable[Response]]) -> None:
+    """It is called as its function is, in metrics too."""
+    app.add_api_route(path, serve, methods=[method], include_in_schema=False, response_model=None)
+
+
+def add_static(app: FastAPI) -> None:
+    """Nobody has to say who they are; addresses have the version in them, so that a day is not too long."""
+    app.mount("/static", _Files(directory=STATIC))
+
+
+class _Files(StaticFiles):
+    def file_response(self, *args: Any, **named: Any) -> Response:
+        answer = super().file_response(*args, **named)
+        answer.headers["Cache-Control"] = A_DAY
+        return answer
+
+
+async def read_form(request: Request) -> dict[str, str]:
+    """Its fields; the last one of each name."""
+    return await read_fields(request, LONGEST_FORM)
+
+
+async def read_fields(request: Request, largest: int) -> dict[str, str]:
+    """As read_form, of a form with so many bytes at most."""
+    if request.headers.get("content-type", "").partition(";")[0] != FORM_TYPE:
+        raise UsageError(f"this address takes a form, {FORM_TYPE}; the API is below /api/v1")
+    body = b""
+    async for block in request.stream():
+        body += block
+        if len(body) > largest:
+            raise UsageError(f"a form has {largest} bytes at most")
+    return dict(parse_qsl(body.decode(errors="replace"), keep_blank_values=True))
+
+
+def see(path: str) -> RedirectResponse:
+    """After a change: look at it there."""
+    return RedirectResponse(path, HTTPStatus.SEE_OTHER)

@@ -1,0 +1,72 @@
+"""How pages write times, durations and figures; a small script puts times in the reader's zone."""
+
+import re
+from datetime import UTC, datetime
+
+from markupsafe import Markup, escape
+
+from cigri.api_models.campaigns import CampaignView
+from cigri.cli.campaigns import collecting
+from cigri.cli.foretold import how_simulated, no_end
+from cigri.formats.untrusted_text import safe
+from cigri.presentation.formatting import duration, parameter_words, percent, rate
+from cigri.states import CampaignState
+
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
+CAMPAIGN_WORDS = {
+    CampaignState.IN_TREATMENT: "running",
+    CampaignState.PAUSED: "paused",
+    CampaignState.TERMINATED: "ended",
+    CampaignState.CANCELLED: "cancelled",
+}
+
+
+def moment(time: datetime | None) -> Markup:
+    """In UTC until a script has put it in the reader's zone; nothing of None."""
+    if time is None:
+        return Markup("")
+    at = time.astimezone(UTC)
+    return Markup('<time datetime="{}">{}</time>').format(at.isoformat(timespec="seconds"), f"{at:%Y-%m-%d %H:%M} UTC")
+
+
+def timed(sentence: str) -> Markup:
+    """A sentence, with the instants in it as `moment` writes them."""
+    parts = _INSTANT.split(sentence)
+    instants = [moment(datetime.fromisoformat(instant)) for instant in _INSTANT.findall(sentence)]
+    told = escape(parts[0])
+    for instant, part in zip(instants, parts[1:], strict=True):
+        told += instant + escape(part)
+    return told
+
+
+def state_word(campaign: CampaignView) -> str:
+    """Where it stands, in one word."""
+    is_held = campaign.is_held and campaign.state is CampaignState.IN_TREATMENT
+    return "held" if is_held else CAMPAIGN_WORDS[campaign.state]
+
+
+def words(name: str | None) -> str:
+    """A name of ours as people read it."""
+    return (name or "").replace("_", " ")
+
+
+def grouped(number: int) -> str:
+    """A number as people read it: 1 000 000."""
+    return f"{number:,}".replace(",", "\N{NO-BREAK SPACE}")
+
+
+FILTERS = {
+    "moment": moment,
+    "timed": timed,
+    "duration": duration,
+    "rate": rate,
+    "percent_of": percent,
+    "parameter": parameter_words,
+    "state_word": state_word,
+    "collecting": collecting,
+    "words": words,
+    "grouped": grouped,
+    "how_simulated": how_simulated,
+    "no_end": no_end,
+    "safe_text": safe,
+}

@@ -1,0 +1,172 @@
+"""What a batch is: the files written to the cluster, and the request to its batch system."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import cast
+
+from cigri.drivers import BatchRequest, ResourceRequest
+from cigri.estimates.checkpoint_interval import Rhythm
+from cigri.estimates.start_dates import Due
+from cigri.flow.batches import PreparedBatch
+from cigri.flow.clusters import ClusterRow
+from cigri.flow.launches import Launch
+from cigri.formats.units import MEGABYTE
+from cigri.jdl import ClusterSettings, Command, Parameter, names_of, script
+from cigri.jdl.checkpoint import SIGNALS
+from cigri.requirements import read_condition
+from cigri.settings.cluster_config import Features
+from cigri.settings.job_types import is_besteffort
+from cigri.settings.operating_hours import Hours
+from cigri.shell.words import Word
+from cigri.states import CampaignType, JobKind
+from cigri.wrapper import BatchPlan, JobCall, Signalling, TaskCall
+from cigri.wrapper.feature_settings import MACHINE_KEYS, OWN_KEYS, FeaturesPlan
+from cigri.wrapper.input_cache import CachedFile
+from cigri.wrapper.manifest import digest
+
+
+def plan_batch(
+    cluster: ClusterRow,
+    key: str,
+    launch: Launch,
+    batch: PreparedBatch,
+    hours: Hours | None = None,
+    exclude: Sequence[str] = (),
+) -> tuple[BatchPlan, BatchRequest]:
+    """What is written to the cluster and what is asked of its batch system; pure."""
+    settings = ClusterSettings.model_validate(launch.settings)
+    walltime = launch.jobs[0].walltime
+    each, side = ResourceRequest(), 1
+    if launch.kind is JobKind.TASKS:
+        each = settings.resources.request(launch.amounts)
+        side = launch.jobs[0].width // each.width
+    resources = replace(each, cpu=each.cpu * side, mem=each.mem * side, tmp=each.tmp * side)
+    lines = {JobKind.PROLOGUE: settings.prologue, JobKind.EPILOGUE: settings.epilogue}.get(launch.kind)
+    plan = BatchPlan(
+        grid_key=key,
+        campaign_id=launch.campaign_id,
+        campaign_name=launch.campaign_name,
+        batch_id=batch.id,
+        cluster=cluster.name,
+        user=launch.grid_user,
+        directory=Word("", at_home=True),
+        environment={},
+        resources=_resources_text(each),
+        walltime=walltime,
+        jobs=_calls(launch, settings, side, batch.campaign_from),
+        script=script(lines, campaign_id=launch.campaign_id) if lines is not None else None,
+        checkpoint=_signalling(settings, launch.rhythm) if launch.kind is JobKind.TASKS else None,
+        features=_features(cluster.config.features, resources, launch.estimate),
+        amounts=_amounts(each),
+        keep_tmp=settings.keep_tmp and launch.kind is JobKind.TASKS,
+        collects_always=settings.collect.when == "end",
+        inputs=_inputs(settings) if launch.kind is JobKind.TASKS else {},
+    )
+    destination = batch.destination
+    request = BatchRequest(
+        tag=batch.tag,
+        size=len(launch.jobs),
+        walltime=walltime,
+        resources=resources,
+        besteffort=is_besteffort(settings.type, hours, batch.created_at, walltime),
+        queue=destination.queue or settings.queue,
+        project=settings.project or launch.project,
+        properties=settings.properties,
+        types=settings.types if launch.kind is JobKind.TASKS else (),
+        exclude=tuple(exclude),
+        backend=settings.backend,
+        requirement=read_condition(destination.condition) if destination.condition else None,
+        due=_due(launch, batch.created_at),
+    )
+    return plan, request
+
+
+def _due(launch: Launch, now: datetime) -> Due | None:
+    """When its tasks should start: now where nobody knows when the campaign ends.
+
+    None for what goes before all others: tests, and prologues and epilogues, which all tasks wait for.
+    """
+    is_first = launch.kind is not JobKind.TASKS or launch.campaign_type is CampaignType.TEST
+    return None if is_first else Due(launch.start_by or now, now)
+
+
+def _features(declared: Features, resources: ResourceRequest, estimate: float | None) -> FeaturesPlan:
+    """What the wrapper tells the jobs of what was asked for, and of what the operator knows."""
+    values = declared.model_dump(include=set(MACHINE_KEYS | OWN_KEYS), exclude_none=True)
+    return FeaturesPlan(
+        cpu=resources.cpu,
+        nodes=resources.nodes,
+        mem=resources.mem,
+        estimate=None if estimate is None else math.ceil(estimate),
+        grace=declared.grace_secs_job,
+        scratch=resources.tmp * MEGABYTE or declared.scratch_limit_bytes,
+        declared={key: str(value) for key, value in values.items()},
+        with_draft=declared.draft,
+        factor=declared.cpufactor_lrms,
+    )
+
+
+def _inputs(settings: ClusterSettings) -> dict[str, CachedFile]:
+    return {needed.to: CachedFile(needed.sha256, needed.packed) for needed in settings.inputs}
+
+
+def _signalling(settings: ClusterSettings, rhythm: Rhythm | None) -> Signalling | None:
+    if settings.checkpoint is None:
+        return None
+    signal, period = settings.checkpoint.signal, settings.checkpoint.period
+    if period is None and rhythm is not None:
+        period = rhythm.period
+    return Signalling(
+        signal, SIGNALS[signal], settings.checkpoint.before_walltime, None if period == "never" else period
+    )
+
+
+def _calls(launch: Launch, settings: ClusterSettings, side: int, campaign_from: datetime | None) -> list[JobCall]:
+    if launch.kind is not JobKind.TASKS:
+        return [JobCall(index, job.id, (TaskCall(0, 0, 1, ()),)) for index, job in enumerate(launch.jobs, start=1)]
+    first = launch.jobs[0].tasks[0].parameter
+    command = Command(settings, names_of(cast(Parameter, first)))  # it was checked when it was submitted
+    calls = []
+    for index, job in enumerate(launch.jobs, start=1):
+        tasks = []
+        for task in job.tasks:
+            numbers = {"campaign_id": launch.campaign_id, "number": task.number}
+            parameter = cast(Parameter, task.parameter)
+            tasks.append(
+                TaskCall(
+                    task.id,
+                    task.number,
+                    task.attempt,
+                    command.words(parameter, **numbers),
+                    command.environment(parameter, **numbers),
+                    command.directory(parameter, **numbers),
+                    task.continues,
+                    command.outputs(parameter, **numbers),
+                    dict(
+                        zip(
+                            command.own_inputs(parameter, **numbers),
+                            map(CachedFile, launch.inputs.get(task.number, ())),
+                            strict=True,
+                        )
+                    ),
+                )
+            )
+        carried = [(task.id, task.number, task.parameter) for task in job.tasks]
+        mark = digest(campaign_from, carried) if campaign_from else ""
+        calls.append(JobCall(index, job.id, tuple(tasks), max(task.priority for task in job.tasks), side, mark))
+    return calls
+
+
+def _amounts(request: ResourceRequest) -> dict[str, int]:
+    """What a task is given: cores on each node and so on; MB of mem and tmp only if they were asked for."""
+    amounts = {"nodes": request.nodes, "cpu": request.cpu, "mem": request.mem, "tmp": request.tmp, **request.others}
+    return {name: amount for name, amount in amounts.items() if amount}
+
+
+def _resources_text(request: ResourceRequest) -> str:
+    if request.native:
+        return " or ".join(request.native)
+    words = [f"{name}={amount}" for name, amount in _amounts(request).items() if name not in ("nodes", "cpu")]
+    return ",".join([f"/nodes={request.nodes}/core={request.cpu}", *words])

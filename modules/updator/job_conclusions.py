@@ -1,0 +1,308 @@
+"""What a visit to a cluster tells of each watched job: pure, from what was seen to what is concluded."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import NamedTuple
+
+from cigri.drivers import RemoteJob, RemoteState
+from cigri.flow.ends import EndedAttempt, EndedJob
+from cigri.flow.live_jobs import SeenJob, WatchedJob
+from cigri.flow.profiles import UsedByTask
+from cigri.flow.views.live_attempts import LiveAttempt
+from cigri.lifecycle.verdicts import TaskPast, is_proof, judge, outcome_of_kill, outcome_of_record, outcome_of_state
+from cigri.settings.cluster_config import ClusterConfig
+from cigri.settings.sections import JobSettings
+from cigri.states import JobKind, JobState, KillReason, Outcome
+from cigri.wrapper import Cause, JournalState, TaskRecord
+
+RUNNING_STATES = frozenset({RemoteState.RUNNING, RemoteState.SUSPENDED})
+HALTED_STATES = frozenset({RemoteState.HELD, RemoteState.SUSPENDED})
+
+
+class Element(NamedTuple):
+    """A job by the name of its batch and its index."""
+
+    tag: str
+    array_index: int
+
+
+class JournalReport(NamedTuple):
+    """What the journal of a job says: seconds of its ended tasks, and whether it stopped before the others."""
+
+    seconds: float = 0.0
+    is_stopped: bool = False
+    state: JournalState = JournalState.ABSENT
+
+    @property
+    def may_run(self) -> bool:
+        """It was started, and did not say that it has ended."""
+        return self.state is JournalState.STARTED and not self.is_stopped
+
+    @property
+    def has_begun(self) -> bool:
+        """Not known never to have been started."""
+        return self.state not in (JournalState.ABSENT, JournalState.VOIDED)
+
+
+NO_JOURNAL = JournalReport()
+
+
+class Sight(NamedTuple):
+    """All that one visit saw. `listed` is None when the list of live jobs could not be read: then nobody is missing.
+
+    `journals` of the jobs that were asked after, by job.
+    """
+
+    listed: Mapping[Element, RemoteJob] | None
+    history: Mapping[Element, RemoteJob]
+    records: Mapping[int, Mapping[int, TaskRecord]]  # by job, then position
+    journals: Mapping[int, JournalReport] = MappingProxyType({})
+
+
+class JobEnd(NamedTuple):
+    """A job that has ended: by the batch system's word, or (state None) because each of its tasks has a record.
+
+    Unless `is_proven` it only should have ended, if it was started at all.
+    """
+
+    job: WatchedJob
+    state: RemoteState | None
+    exit_code: int | None
+    reason: str
+    node: str
+    seconds: float | None = None
+    is_proven: bool = True
+
+
+class Findings(NamedTuple):
+    """`progressed`: jobs that go on, some of whose tasks have ended; `unaccounted`: those that perhaps still run."""
+
+    ended: list[JobEnd]
+    progressed: list[WatchedJob]
+    seen: list[SeenJob]
+    missing: list[int]
+    unaccounted: list[WatchedJob]
+
+
+class Ends(NamedTuple):
+    """`without_inputs`: campaigns whose tasks have not found their inputs."""
+
+    attempts: list[EndedAttempt]
+    jobs: list[EndedJob]
+    without_inputs: set[int]
+
+
+def find(
+    watched: Sequence[WatchedJob], tasks: Mapping[int, int], sight: Sight, now: datetime, config: ClusterConfig
+) -> Findings:
+    """Sort the watched jobs; `tasks` says how many live tasks each carries (a prologue counts as one)."""
+    findings = Findings([], [], [], [], [])
+    for job in watched:
+        records = sight.records.get(job.job_id, {})
+        key = Element(job.tag, job.array_index)
+        if records and len(records) >= tasks.get(job.job_id, 1):
+            last = records[max(records)]
+            findings.ended.append(JobEnd(job, None, last.exit_code, "", last.node))
+            continue
+        remote = sight.listed.get(key) if sight.listed is not None else None
+        past = sight.history.get(key)
+        if past is not None and not past.state.is_final:
+            remote, past = remote or (past if past.state is not RemoteState.UNKNOWN else None), None
+        end, journal = None, sight.journals.get(job.job_id, NO_JOURNAL)
+        if remote is not None:
+            _see(findings, job, remote)
+        elif sight.listed is not None and (end := _end_of_missing(job, past, journal, now, config)):
+            if end.is_proven or not _may_run(job, journal, now, config):
+                findings.ended.append(end)
+            else:
+                findings.unaccounted.append(job)
+                end = None
+        elif sight.listed is not None and job.missing_since is None:
+            findings.missing.append(job.job_id)
+        if records and end is None:
+            findings.progressed.append(job)
+    return findings
+
+
+def conclude(
+    findings: Findings,
+    attempts: Mapping[int, Sequence[LiveAttempt]],
+    records: Mapping[int, Mapping[int, TaskRecord]],
+    limits: JobSettings,
+    journals: Mapping[int, JournalReport] = MappingProxyType({}),
+) -> Ends:
+    """The end of each attempt and job, with the verdict on its task; records and `journals` by job."""
+    ends = Ends([], [], set())
+    for job in (*findings.progressed, *(end.job for end in findings.ended)):
+        if any(record.cause is Cause.INPUTS for record in records.get(job.job_id, {}).values()):
+            ends.without_inputs.add(job.campaign_id)
+    for job in findings.progressed:
+        by_position = records[job.job_id]
+        for attempt in attempts.get(job.job_id, ()):
+            if record := by_position.get(attempt.position):
+                ends.attempts.append(_by_record(job, attempt, record, limits))
+    for end in findings.ended:
+        job_id = end.job.job_id
+        by_position = records.get(job_id, {})
+        journal = journals.get(job_id, NO_JOURNAL)
+        has_begun = bool(by_position) or job_id not in journals or journal.has_begun
+        ended = _attempts_of(end, attempts.get(job_id, ()), by_position, journal, limits, has_begun=has_begun)
+        ends.attempts.extend(ended)
+        ends.jobs.append(_job_end(end, ended, by_position, journal, has_begun=has_begun))
+    return ends
+
+
+def _see(findings: Findings, job: WatchedJob, remote: RemoteJob) -> None:
+    if remote.state is RemoteState.UNKNOWN:
+        state, is_halted = job.state, job.is_halted
+    else:
+        state = JobState.RUNNING if remote.state in RUNNING_STATES else JobState.SUBMITTED
+        is_halted = remote.state in HALTED_STATES
+    changed = state is not job.state or is_halted is not job.is_halted or remote.remote_id != job.remote_id
+    if changed or job.missing_since is not None:
+        findings.seen.append(SeenJob(job.job_id, state, remote.remote_id, remote.node, is_halted, remote.started))
+
+
+def _end_of_missing(
+    job: WatchedJob, past: RemoteJob | None, journal: JournalReport, now: datetime, config: ClusterConfig
+) -> JobEnd | None:
+    """Records are older than the queue's word: they had the time between two visits and the grace to appear.
+
+    Those of an attempt that has lost against another one are not waited for.
+    """
+    if job.kill is KillReason.SUPERSEDED and past is not None:
+        return JobEnd(job, past.state, past.exit_code, _reason(past), past.node, _seconds(past))
+    if job.missing_since is None:
+        return None
+    age = (now - job.missing_since).total_seconds()
+    if past is not None and (journal.is_stopped or is_proof(past.state, past.exit_code)):
+        is_over = age >= config.record_grace
+        return JobEnd(job, past.state, past.exit_code, _reason(past), past.node, _seconds(past)) if is_over else None
+    if job.kill is not None and (past is None or job.kill is KillReason.USER) and age >= config.record_grace:
+        is_proven = job.kill is KillReason.USER or job.was_killed
+        reason = "killed, and no longer known to the batch system"
+        return JobEnd(job, RemoteState.KILLED, None, reason, "", is_proven=is_proven)
+    if age < config.lost_after:
+        return None
+    if past is None:
+        return JobEnd(job, RemoteState.UNKNOWN, None, f"nobody has known this job for {age:.0f} s", "", is_proven=False)
+    reason = "; ".join(filter(None, (f"{past.state} without a record, exit code {past.exit_code}", _reason(past))))
+    return JobEnd(job, past.state, past.exit_code, reason, past.node, _seconds(past), is_proven=False)
+
+
+def _may_run(job: WatchedJob, journal: JournalReport, now: datetime, config: ClusterConfig) -> bool:
+    """It was started, and has left no record: until its walltime is over nobody knows that it does not run."""
+    lag = timedelta(seconds=config.lost_after)
+    return journal.may_run and job.runs_until is not None and now < job.runs_until + lag
+
+
+def _seconds(past: RemoteJob) -> float | None:
+    return past.ended - past.started if past.started is not None and past.ended is not None else None
+
+
+def _reason(past: RemoteJob) -> str:
+    again = f"begun again by the batch system, restarts: {past.restarts}" if past.restarts else ""
+    return "; ".join(filter(None, (past.reason, again)))
+
+
+def _attempts_of(
+    end: JobEnd,
+    attempts: Sequence[LiveAttempt],
+    records: Mapping[int, TaskRecord],
+    journal: JournalReport,
+    limits: JobSettings,
+    *,
+    has_begun: bool,
+) -> list[EndedAttempt]:
+    """Tasks are begun in order: of those without a record only the first `side` can have begun.
+
+    The exit code of a job that several tasks share is not that of the one that has no record.
+    """
+    ended, begun = [], 0 if journal.is_stopped else end.job.side
+    for attempt in sorted(attempts, key=lambda attempt: attempt.position):
+        if record := records.get(attempt.position):
+            ended.append(_by_record(end.job, attempt, record, limits))
+            continue
+        if begun > 0:
+            seconds = None if end.seconds is None else max(0.0, end.seconds - journal.seconds)
+            exit_code = None if attempt.is_shared else end.exit_code
+            outcome = outcome_of_state(end.state or RemoteState.UNKNOWN, end.job.kill, has_begun=has_begun)
+            ended.append(_ended(end.job, attempt, outcome, exit_code, None, seconds, limits))
+        else:
+            outcome = outcome_of_kill(end.job.kill) if end.job.kill else Outcome.WITHDRAWN
+            ended.append(_ended(end.job, attempt, outcome, None, None, None, limits))
+        begun -= 1
+    return ended
+
+
+def _by_record(job: WatchedJob, attempt: LiveAttempt, record: TaskRecord, limits: JobSettings) -> EndedAttempt:
+    continues = attempt.saving.continues(record.seconds)
+    outcome = outcome_of_record(record.exit_code, record.cause, job.kill, continues=continues)
+    ended = _ended(job, attempt, outcome, record.exit_code, record.started, record.seconds, limits)
+    return ended._replace(files=record.files, bytes=record.bytes, used=_used(record))
+
+
+def _used(record: TaskRecord) -> UsedByTask | None:
+    """None where one of the amounts is not known: what is told of a task is told of it whole."""
+    use, seconds = record.use, record.seconds
+    if use is None or seconds is None or use.cpu_ms is None or use.read is None or use.written is None:
+        return None
+    return UsedByTask(seconds, use.cpu_ms / 1000, use.read, use.written)
+
+
+def _ended(
+    job: WatchedJob,
+    attempt: LiveAttempt,
+    outcome: Outcome,
+    exit_code: int | None,
+    started: float | None,
+    seconds: float | None,
+    limits: JobSettings,
+) -> EndedAttempt:
+    has_saved = attempt.saving.has_saved(outcome, seconds)
+    if outcome is Outcome.WALLTIME and attempt.position > 1:  # the walltime was not its own alone
+        outcome = Outcome.PREEMPTED
+    past = TaskPast(attempt.failures, attempt.deaths, attempt.resubmissions, attempt.retries, attempt.checkpoints)
+    verdict = judge(outcome, past, limits)
+    ids = (job.campaign_id, job.job_id, attempt.task_id, attempt.number)
+    return EndedAttempt(*ids, outcome, exit_code, started, seconds, verdict, has_saved, attempt.position)
+
+
+def _job_end(
+    end: JobEnd,
+    attempts: Sequence[EndedAttempt],
+    records: Mapping[int, TaskRecord],
+    journal: JournalReport,
+    *,
+    has_begun: bool,
+) -> EndedJob:
+    """A job ended as the worst of its tasks did; one without tasks (a prologue) as its record or its state says.
+
+    One that stopped before a task gave way, though none of its tasks did.
+    """
+    if attempts:
+        odd = [attempt for attempt in attempts if attempt.outcome is not Outcome.SUCCESS]
+        worst = next((attempt for attempt in odd if attempt.outcome is not Outcome.WITHDRAWN), (odd or attempts)[-1])
+        outcome, exit_code = worst.outcome, worst.exit_code
+        if outcome is Outcome.WITHDRAWN and journal.is_stopped and end.job.kill is None:
+            outcome = Outcome.PREEMPTED
+    elif records:
+        last = records[max(records)]
+        outcome, exit_code = outcome_of_record(last.exit_code, last.cause, end.job.kill), last.exit_code
+    else:
+        outcome = outcome_of_state(end.state or RemoteState.UNKNOWN, end.job.kill, has_begun=has_begun)
+        exit_code = end.exit_code
+    if end.job.kind is not JobKind.TASKS and outcome in (Outcome.RESUBMIT, Outcome.RESUBMIT_END):
+        outcome = Outcome.FAILURE
+    started = min((record.started for record in records.values() if record.started is not None), default=None)
+    return EndedJob(
+        end.job.job_id,
+        end.job.campaign_id,
+        end.job.kind,
+        outcome,
+        exit_code,
+        end.node,
+        end.reason,
+        started,
+    )

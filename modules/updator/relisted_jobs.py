@@ -1,0 +1,55 @@
+"""Jobs that are over, and in their batch system's queue again: it has come back with older state; they shall die."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cigri.drivers import RemoteJob
+from cigri.flow.clusters import ClusterRow
+from cigri.flow.events import NewEvent, close_events, put_events
+from cigri.flow.live_jobs import WatchedJob
+from cigri.flow.relisted_jobs import put_listed_again
+from cigri.flow.views.unwanted_jobs import list_over
+from cigri.runtime.pass_context import Report, Tools
+from cigri.states import EventLevel
+
+JOBS_LISTED_AGAIN = "JOBS_LISTED_AGAIN"
+
+
+class Account(NamedTuple):
+    """One of a cluster, and its jobs that are watched there; `is_relisted`: others were listed that are over."""
+
+    name: str
+    jobs: list[WatchedJob]
+    is_relisted: bool = False
+
+    @property
+    def has_jobs(self) -> bool:
+        """Is there anything to ask this account for: a watched job, or one that was listed though it is over?"""
+        return bool(self.jobs) or self.is_relisted
+
+
+def find_relisted(tools: Tools, cluster: ClusterRow, account: Account, listed: Sequence[RemoteJob] | None) -> Report:
+    """Ask for the death of those that are over for longer than a batch system's word may lag behind."""
+    if listed is None:
+        return Counter()
+    watched = {(job.tag, job.array_index) for job in account.jobs}
+    others = [(job.tag, job.index, job.remote_id) for job in listed if (job.tag, job.index) not in watched]
+    remote_ids: dict[int, str] = {}
+    if others:
+        with tools.database.read() as conn:
+            remote_ids = list_over(conn, cluster.id, account.name, others, cluster.config.lost_after)
+    if not remote_ids and not account.is_relisted:
+        return Counter()
+    subject = f"jobs of {account.name} on {cluster.name}"
+    with tools.database.begin() as conn:
+        again = put_listed_again(conn, cluster.id, account.name, remote_ids)
+        if again.new:
+            message = (
+                f"{again.jobs} jobs that are over (e.g. {again.example}) are in the queue of {cluster.name} again: "
+                f"has its batch system come back with older state? They are killed there, and hold cores until then"
+            )
+            put_events(conn, [NewEvent(JOBS_LISTED_AGAIN, EventLevel.WARNING, subject, message, cluster_id=cluster.id)])
+        elif not again.jobs:
+            close_events(conn, [JOBS_LISTED_AGAIN], [subject], "cigri")
+    return Counter({"jobs listed again": again.new})

@@ -23,8 +23,8 @@ from cigri.flow.quotas import Amounts, put_quota
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.live_attempts import list_attempts
+from cigri.lifecycle import CYCLE
 from cigri.lifecycle.verdicts import TaskPast, judge
-from cigri.program.cycle import CYCLE
 from cigri.settings.sections import JobSettings
 from cigri.states import CampaignType, EventLevel, JobState, Outcome, TaskState
 

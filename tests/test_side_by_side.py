@@ -1,6 +1,6 @@
 import pytest
 
-from cigri.rules.side_by_side import tasks_side_by_side
+from cigri.jdl.cluster_settings import tasks_side_by_side
 
 PLAIN = {"exec_file": "true"}
 

@@ -34,3 +34,15 @@ class Checkup(NamedTuple):
     """In the order in which they were made."""
     examined_at: datetime | None
     """When the janitor last looked at every task for broken promises; null: it has never ended a pass."""
+
+
+# Whether the grid is at work for somebody's campaigns.
+
+
+class Notices(NamedTuple):
+    """What stands still."""
+
+    now: datetime
+    """The grid's time, by which all others are to be read."""
+    sentences: list[str]
+    """A sentence for each thing that stands still."""

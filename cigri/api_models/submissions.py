@@ -140,3 +140,15 @@ class BackendTableView(NamedTuple):
     """What may be given; null: nothing, what is given is ignored."""
     note: str
     """What else is to be known."""
+
+
+# Campaigns as their users described them.
+
+
+class WrittenDescription(NamedTuple):
+    """A description as it was written; there may be millions of parameters."""
+
+    described: dict[str, Any]
+    """What `gridsub` takes."""
+    has_list: bool
+    """Whether its parameters are left out, and are asked for by themselves."""

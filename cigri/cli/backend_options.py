@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from cigri.api_models.submissions import BackendTableView
-from cigri.backend.choices import IGNORED, BackendChoice
+from cigri.backend_options import IGNORED, BackendChoice
 from cigri.cli.command import print_json, safe
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table

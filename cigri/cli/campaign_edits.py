@@ -1,18 +1,26 @@
 """`gridsub -c ID`: more tasks for a campaign that is there."""
 
 import argparse
+import re
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cigri.cli.command import DONE, print_json, told_even_if_lost
+from cigri.cli.command import DONE, LONGEST_ID, Parser, complain, ids, print_json, told_even_if_lost
 from cigri.cli.description_source import Source
 from cigri.cli.grid_client import open_grid
+from cigri.endpoints.campaign_changes import resubmit_tasks, set_priority
 from cigri.endpoints.campaigns import campaign
 from cigri.endpoints.descriptions import description
 from cigri.endpoints.dispatch import Grid
 from cigri.endpoints.submissions import add_tasks as asked_to_add
-from cigri.errors import CigriError, DescriptionError
+from cigri.errors import CigriError, DescriptionError, UsageError
+from cigri.formats.json_values import plain
+from cigri.formats.priority import HOW_PRIORITY, MOST_PRIORITY
+
+if TYPE_CHECKING:
+    from cigri.flow.tasks import Span
 
 
 def add_tasks(sources: Sequence[Source], options: argparse.Namespace) -> int:
@@ -64,3 +72,93 @@ def _checked(grid: Grid, sources: Sequence[Source], campaign_id: int) -> list[li
     if faults:
         raise CigriError("\n".join([*faults, "nothing was added"]))
     return parameters
+
+
+# `gridsub -c ID --priority N`: where a campaign stands among those of its owner.
+
+
+def read_priority(word: str) -> int:
+    """A word of the command line; UsageError where it is none."""
+    if not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", word) or abs(int(word)) > MOST_PRIORITY:
+        raise UsageError(f"--priority {word}: expected {HOW_PRIORITY}, higher goes first among yours")
+    return int(word)
+
+
+def change_priority(campaign_id: int, priority: int, output: str) -> None:
+    """From now on; what `gridsub` prints of it."""
+    with open_grid() as grid:
+        changed = grid.ask(set_priority, campaign_id=campaign_id, priority=priority)
+    if output == "json":
+        print_json(plain(changed))
+    else:
+        print(f"Campaign {changed.id} has priority {changed.priority} among yours")
+
+
+# `gridsub --resubmit`: failed tasks of a campaign are done again, also when their failure was accepted before.
+#
+# Those that their user has cancelled are only done again when that is said.
+
+
+def add_options(parser: Parser) -> None:
+    """`--resubmit` and what says which tasks, of which at most one may be given."""
+    parser.add_argument(
+        "--resubmit", type=ids, metavar="ID", help="do failed tasks of this campaign again, all of them"
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--failed", action="store_true", help="with --resubmit: all that failed, as without it")
+    which.add_argument("--cancelled", action="store_true", help="with --resubmit: all that `griddel -j` has cancelled")
+    which.add_argument(
+        "--tasks", type=_spans, metavar="N", help="with --resubmit: these, failed or cancelled: 3, or 3,5, or 3,7-9"
+    )
+
+
+def check(parser: Parser, options: argparse.Namespace) -> None:
+    """Options that do not go together."""
+    if options.resubmit is None:
+        if options.failed or options.cancelled or options.tasks:
+            which = "--failed, --cancelled and --tasks"
+            parser.error(f"{which} say which tasks to do again: give the campaign with --resubmit ID")
+        return
+    if len(options.resubmit) != 1:
+        parser.error("--resubmit takes one campaign")
+    others = ("files", "sources", "more", "campaign", "type", "backend", "after", "local", "check", "simulate")
+    if options.priority is not None or options.details or any(getattr(options, name) for name in others):
+        parser.error("--resubmit stands alone, with --failed, --cancelled, --tasks or --output only")
+
+
+def resubmit(options: argparse.Namespace) -> int:
+    """Say how many tasks wait again."""
+    [campaign_id] = options.resubmit
+    with open_grid() as grid:
+        redone = grid.ask(resubmit_tasks, campaign_id=campaign_id, tasks=options.tasks, cancelled=options.cancelled)
+    number = redone.resubmitted
+    if options.output == "json":
+        print_json(plain(redone))
+    elif number:
+        what = "" if options.tasks else "cancelled " if options.cancelled else "failed "
+        print(f"{number} {what}task{'s' if number > 1 else ''} of campaign {campaign_id} will be done again")
+    else:
+        done = "was cancelled" if options.cancelled else "has failed"
+        complain(f"no task of campaign {campaign_id} {done}: nothing is to be done again")
+    return DONE
+
+
+def _spans(text: str) -> "list[Span]":
+    """Numbers of tasks as typed, in order and without what is said twice."""
+    typed: list[Span] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not _is_number(first) or (dash and not _is_number(last)) or int(last or first) < int(first):
+            raise argparse.ArgumentTypeError(f"{part.strip()!r} is no task; write 3, or 3,5, or 3,7-9")
+        typed.append((int(first), int(last or first)))
+    spans: list[Span] = []
+    for first_task, last_task in sorted(typed):
+        if spans and first_task <= spans[-1][1]:
+            spans[-1] = spans[-1][0], max(spans[-1][1], last_task)
+        else:
+            spans.append((first_task, last_task))
+    return spans
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= LONGEST_ID

@@ -3,18 +3,33 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from cigri.api_models.campaigns import CampaignView, PartView, ReplicasView, ShareView, WholeCampaign
+from cigri.api_models.campaigns import CampaignView, ClusterTest, PartView, ReplicasView, ShareView, WholeCampaign
 from cigri.api_models.dependencies import BlockedTasks
 from cigri.api_models.failures import ErrorView
-from cigri.cli.cluster_tests import print_cluster_tests
 from cigri.cli.failures import gather_errors, print_kinds
 from cigri.cli.resource_use import print_profiles
 from cigri.cli.table_printing import print_fields, print_table
 from cigri.formats.units import localised
 from cigri.lifecycle.dependency_gates import sentences
 from cigri.presentation.failure_groups import as_ranges
-from cigri.presentation.formatting import STATE_LETTERS, duration, moment, percent, rate, size
+from cigri.presentation.formatting import STATE_LETTERS, duration, moment, percent, rate, shortened, size
 from cigri.states import CampaignState, CampaignType
+
+# What `gridstat` shows of a test campaign.
+
+TEST_COLUMNS = ("Cluster", "Job", "Test", "Why")
+
+LONGEST_TAIL = 300
+
+
+def print_cluster_tests(tests: Sequence[ClusterTest], headerless: bool) -> None:
+    """A line for each cluster, with its verdict."""
+    lines = [
+        (test.tried.cluster, test.tried.job_id, test.result, shortened(localised(test.why), LONGEST_TAIL))
+        for test in tests
+    ]
+    print_table(TEST_COLUMNS, lines, prose=("Cluster", "Why"), headerless=headerless)
+
 
 CAMPAIGN_COLUMNS = ("Campaign id", "Name", "User", "Submission time", "S", "Progress", "End")
 SUMMARY_COLUMNS = (

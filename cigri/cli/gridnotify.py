@@ -7,8 +7,8 @@ from cigri.api_models.subscriptions import MadeSubscription, SubscriptionView
 from cigri.cli.command import DONE, FAILED, Parser, command, complain, ids, print_json, told_even_if_lost
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
-from cigri.endpoints.callers import whoami
 from cigri.endpoints.dispatch import Grid
+from cigri.endpoints.identity import whoami
 from cigri.endpoints.subscriptions import (
     new_secret,
     subscribe,

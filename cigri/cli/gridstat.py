@@ -314,7 +314,7 @@ def _job(grid: Grid, asked: Namespace) -> int:
 
 def _outputs_of(grid: Grid, job_id: int | None, asked: Namespace, task: "TaskView | None" = None) -> int:
     """Of all tasks of the job, or of one."""
-    from cigri.cli.outputs import print_outputs
+    from cigri.cli.jobs import print_outputs
     from cigri.endpoints.jobs import outputs
 
     if job_id is None:

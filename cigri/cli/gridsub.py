@@ -4,12 +4,11 @@ import argparse
 import sys
 from functools import partial
 
-from cigri.backend.choices import read_choices
-from cigri.cli import backend_options, resubmission
-from cigri.cli.campaign_edits import add_tasks
+from cigri.backend_options import read_choices
+from cigri.cli import backend_options, campaign_edits
+from cigri.cli.campaign_edits import add_tasks, change_priority, read_priority
 from cigri.cli.command import DONE, Parser, command, ids
 from cigri.cli.description_source import Source
-from cigri.cli.priority import change_priority, read_priority
 from cigri.cli.submitting import submit
 
 EXAMPLES = """\
@@ -31,9 +30,9 @@ def main(argv: list[str]) -> int:
     """Submit, add tasks, give a priority, do tasks again, check or simulate; any problem is exit status 1."""
     parser = _parser()
     options = parser.parse_args(backend_options.joined(argv))
-    resubmission.check(parser, options)
+    campaign_edits.check(parser, options)
     if options.resubmit:
-        return resubmission.resubmit(options)
+        return campaign_edits.resubmit(options)
     choices = read_choices(options.backend or ())
     if backend_options.wants_tables(choices):
         backend_options.show_tables(choices, options.output)
@@ -78,7 +77,7 @@ def _parser() -> Parser:
         "--after", action="append", metavar="ID[:same]",
         help="wait for this campaign (a number or a name), whatever the description says; with :same task by task",
     )  # fmt: skip
-    resubmission.add_options(parser)
+    campaign_edits.add_options(parser)
     parser.add_argument("--local", action="store_true", help="run it on this host, whatever clusters it names")
     parser.add_argument("--check", action="store_true", help="validate and show what would run; submit nothing")
     parser.add_argument("--simulate", action="store_true", help="validate and show when it would end; submit nothing")

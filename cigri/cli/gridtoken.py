@@ -3,7 +3,7 @@
 from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 
-from cigri.answers.tokens import MintedToken, TokenView
+from cigri.api_models.identity import MintedToken, TokenView
 from cigri.cli.command import DONE, Parser, command, complain, grid_user, print_json, told_even_if_lost
 from cigri.cli.grid_client import open_grid
 from cigri.cli.gridtoken_keys import keys

@@ -5,8 +5,8 @@ import os
 from cigri import installation
 from cigri.cli.command import DONE, Parser, command, complain, told_even_if_lost
 from cigri.cli.grid_client import open_grid
+from cigri.endpoints.identity import create_link, end_sessions
 from cigri.endpoints.remote_portal import find_elsewhere
-from cigri.endpoints.sessions import create_link, end_sessions
 from cigri.errors import ConfigError
 from cigri.formats.units import as_local
 from cigri.identity.callers import Scope

@@ -1,11 +1,13 @@
 """What `gridstat` shows of tasks, jobs and attempts."""
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cigri.api_models.tasks import AttemptView, TaskView
+from cigri.cli.command import complain, safe
 from cigri.cli.table_printing import print_fields, print_table
-from cigri.formats.units import COUNTED_IN_MB
+from cigri.formats.units import COUNTED_IN_MB, localised
 from cigri.presentation.exit_codes import explain
 from cigri.presentation.formatting import duration, moment, parameter_words, shortened
 from cigri.states import JobState, Outcome, TaskState
@@ -13,6 +15,9 @@ from cigri.states import JobState, Outcome, TaskState
 if TYPE_CHECKING:
     from cigri.api_models.jobs import JobView, WholeJob
     from cigri.wrapper.termination_cost import Figures
+
+if TYPE_CHECKING:
+    from cigri.api_models.jobs import JobOutputs
 
 TASK_COLUMNS = (
     "Task",
@@ -186,3 +191,27 @@ def _job_state(state: JobState, is_halted: bool) -> str:
     if is_halted:
         return "suspended" if state is JobState.RUNNING else "held"
     return state.replace("_", " ")
+
+
+# `gridstat -j JOB -O -E`: what a job wrote, as it is.
+
+
+def print_outputs(job_id: int, answer: "JobOutputs") -> int:
+    """Print each output, under a title where there are several; 1 when one of them is missing."""
+    has_titles = len(answer.outputs) > 1
+    for output in answer.outputs:
+        if output.text is None:
+            complain(f"job {job_id}: {output.title}: {localised(answer.why_missing)}")
+            continue
+        if has_titles:
+            print(f"==> {output.title} <==")
+        if output.is_cut:
+            complain("only the end of it is shown")
+        _write(output.text, ends_line=has_titles)
+    return int(any(output.text is None for output in answer.outputs))
+
+
+def _write(text: str, *, ends_line: bool) -> None:
+    sys.stdout.write(safe(text) if sys.stdout.isatty() else text)
+    if ends_line and text and not text.endswith("\n"):
+        sys.stdout.write("\n")

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from cigri.cli.command import complain
 from cigri.endpoints.dispatch import Grid
-from cigri.endpoints.notices import notices
+from cigri.endpoints.health import notices
 from cigri.formats.id_ranges import written_ids
 from cigri.formats.units import localised
 

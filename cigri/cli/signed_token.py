@@ -4,7 +4,7 @@ import os
 from contextlib import closing
 from pathlib import Path
 
-from cigri.answers.tokens import MintedToken
+from cigri.api_models.identity import MintedToken
 from cigri.endpoints.challenges import answer_challenge, create_challenge
 from cigri.endpoints.portal_client import Remote
 from cigri.endpoints.remote_portal import URL_VARIABLE, find_address

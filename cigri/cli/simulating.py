@@ -8,7 +8,6 @@ from itertools import chain
 from cigri.api_models.simulations import ForetoldCampaign, Simulation
 from cigri.cli.command import DONE, complain, print_json, safe
 from cigri.cli.description_source import Handed, Source
-from cigri.cli.foretold import how_simulated, no_end
 from cigri.cli.grid_client import open_grid
 from cigri.cli.submitting import ask, asked_of, read, refusal, told_problems
 from cigri.cli.table_printing import print_table
@@ -16,7 +15,7 @@ from cigri.endpoints.dispatch import Grid
 from cigri.endpoints.submissions import simulate_campaigns
 from cigri.errors import DescriptionError
 from cigri.formats.json_values import plain
-from cigri.presentation.formatting import duration, moment
+from cigri.presentation.formatting import duration, how_simulated, moment, no_end
 
 
 def simulate(sources: Sequence[Source], options: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ from cigri.cli.table_printing import INDENT, LEAST_WIDTH
 from cigri.cli.text_wrapping import folded, width_of
 from cigri.endpoints.campaigns import campaigns
 from cigri.endpoints.dispatch import Grid
-from cigri.endpoints.notices import notices
+from cigri.endpoints.health import notices
 from cigri.endpoints.paging import walk
 from cigri.errors import NotFound, PortalUnavailable
 from cigri.formats.id_ranges import written_ids

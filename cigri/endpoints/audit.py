@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.answers.audit import AuditEntry
+from cigri.api_models.changes import AuditEntry
 from cigri.endpoints import May, reads
 from cigri.endpoints.paging import BACKWARDS, require_limit
 from cigri.identity.callers import Caller

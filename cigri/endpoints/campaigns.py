@@ -3,7 +3,15 @@
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from cigri.api_models.campaigns import CampaignView, PartView, ReplicasView, ShareView, TriedCluster, WholeCampaign
+from cigri.api_models.campaigns import (
+    CampaignView,
+    PartView,
+    ReplicasView,
+    ShareView,
+    StripCell,
+    TriedCluster,
+    WholeCampaign,
+)
 from cigri.api_models.failures import ErrorView, FailureKind
 from cigri.endpoints import May, reads
 from cigri.endpoints.paging import FORWARDS, require_limit
@@ -16,6 +24,9 @@ from cigri.presentation.cluster_tests import results_of
 from cigri.presentation.failure_groups import alike, kind_of
 from cigri.presentation.run_status import obstacle
 from cigri.states import CampaignType
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -150,3 +161,14 @@ def _tried(conn: "Connection", caller: Caller, of: CampaignView) -> list[TriedCl
 
     tried = list_tried(conn, of.id) if of.type is CampaignType.TEST else []
     return tried if caller.sees(of.user) else [cluster._replace(said=None) for cluster in tried]
+
+
+# All tasks of a campaign at a glance; everybody sees how campaigns stand.
+
+
+@reads("/campaigns/{campaign_id}/strip", May.EVERYBODY)
+def strip(conn: "Connection", _caller: Caller, *, campaign_id: int) -> list[StripCell]:
+    """All tasks of a campaign in at most 1000 cells, each with the worst state of its tasks."""
+    from cigri.flow.views.strips import list_cells
+
+    return list_cells(conn, campaign_id, find_campaign(conn, campaign_id).total)

@@ -7,13 +7,12 @@ not told: neither who has which keys, nor which challenges there are.
 import re
 from typing import TYPE_CHECKING, Any
 
-from cigri.answers.tokens import MintedToken
+from cigri.api_models.identity import MintedToken
 from cigri.api_models.ssh_keys import ToldChallenge
 from cigri.endpoints import Door, admits
 from cigri.endpoints.identity import USUAL_LIFE, require_bounds
 from cigri.errors import Forbidden, UsageError
-from cigri.identity.callers import Caller, Scope
-from cigri.rules.minting import require_asked_for, require_operating
+from cigri.identity.callers import Caller, Scope, require_asked_for, require_operating
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.answers.nodes import ExcludedNode
 from cigri.api_models.changes import Done
+from cigri.api_models.clusters import ExcludedNode
 from cigri.endpoints import May, changes, reads
 from cigri.errors import NotFound, UsageError
 from cigri.formats.units import as_instant

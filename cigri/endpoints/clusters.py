@@ -1,5 +1,6 @@
 """Which clusters there are, how full they are and were, and what their queues have."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,13 @@ from cigri.api_models.clusters import (
 from cigri.endpoints import May, reads
 from cigri.errors import NotFound, RequirementError, UsageError
 from cigri.identity.callers import Caller
+from cigri.requirements import Kinds, Requirement, judge_all
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+if TYPE_CHECKING:
+    from cigri.flow.views.queues import QueueView
 
 LONGEST_PAST = 100_000.0  # hours
 PERIODS = 24  # of a past, whatever its length
@@ -111,7 +116,8 @@ def eligible_queues(
     """The queues that satisfy an expression, by site and cluster; the default one has no name."""
     from cigri.flow.views.queues import list_queues, property_kinds
     from cigri.requirements import parse_requirement
-    from cigri.resources.selection import eligible_tree
+
+    pass
 
     kinds, chosen = property_kinds(conn), {cluster.name for cluster in _named(conn, names)}
     try:
@@ -129,3 +135,18 @@ def _named(conn: "Connection", names: list[str] | None) -> list[ClusterView]:
     if missing := [name for name in names or () if name not in known]:
         raise NotFound(f"no cluster {', '.join(missing)}; `gridclusters` lists all")
     return found
+
+
+# Which sites, clusters and queues satisfy a requirement.
+
+Tree = dict[str, dict[str, list[str]]]
+"""Queues (the default one is "") by site and cluster."""
+
+
+def eligible_tree(queues: "Iterable[QueueView]", requirement: Requirement, kinds: Kinds) -> Tree:
+    """Sites, clusters and queues that are eligible; what queues themselves demand of jobs is not looked at."""
+    tree: Tree = {}
+    for queue in queues:
+        if judge_all(requirement, queue.classes, kinds) is None:
+            tree.setdefault(queue.site, {}).setdefault(queue.cluster, []).append(queue.queue)
+    return tree

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from cigri.answers.descriptions import WrittenDescription
+from cigri.api_models.submissions import WrittenDescription
 from cigri.endpoints import May, reads
 from cigri.endpoints.campaigns import find_campaign
 from cigri.endpoints.paging import LONGEST_PAGE, Paging, require_limit

@@ -5,7 +5,7 @@ To know the sum of a file is not to have it: whoever names one has sent all of i
 
 from typing import TYPE_CHECKING
 
-from cigri.answers.inputs import LackedInputs, SentBytes, TakenInputs
+from cigri.api_models.files import LackedInputs, SentBytes, TakenInputs
 from cigri.endpoints import May, reads, receives
 from cigri.endpoints.request_bodies import Body, BodyLines
 from cigri.errors import UsageError

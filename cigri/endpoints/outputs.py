@@ -12,8 +12,8 @@ from cigri.endpoints.paging import Paging, require_limit
 from cigri.errors import NotFound, UsageError
 from cigri.formats.id_ranges import read_ids
 from cigri.formats.units import as_instant
+from cigri.formats.untrusted_text import leads_below
 from cigri.identity.callers import Caller
-from cigri.text.relative_paths import leads_below
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

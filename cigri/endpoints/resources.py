@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.answers.pools import PoolView
-from cigri.api_models.resources import AppliedChanges, AppliedDocument
+from cigri.api_models.resources import AppliedChanges, AppliedDocument, PoolView
 from cigri.endpoints import May, reads, receives
 from cigri.endpoints.request_bodies import Body
 from cigri.errors import ConfigError, NotFound, UsageError

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from cigri.api_models.ssh_keys import SshKeyView
 from cigri.endpoints import May, changes, reads
 from cigri.errors import Forbidden, NotFound
-from cigri.identity.callers import SUPERUSER, Caller, Scope
-from cigri.rules.minting import require_asked_for, require_minting
+from cigri.identity.callers import SUPERUSER, Caller, Scope, require_asked_for, require_minting
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

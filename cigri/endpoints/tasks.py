@@ -52,7 +52,7 @@ def task_commands(conn: "Connection", caller: Caller, *, campaign_id: int, numbe
     """What a task of yours runs on each of its campaign's clusters, and a line to do the same by hand."""
     from cigri.flow.views.descriptions import find_description, list_parameters
     from cigri.jdl import ClusterSettings
-    from cigri.jdl.by_hand import by_hand
+    from cigri.jdl.command import by_hand
 
     if not caller.sees(find_campaign(conn, campaign_id).user):
         raise NotFound(f"you have no campaign {campaign_id}; `gridstat -u {caller.user}` lists yours")

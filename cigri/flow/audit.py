@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection, delete, func, insert, select
 
-from cigri.answers.audit import AuditEntry
+from cigri.api_models.changes import AuditEntry
 from cigri.database.typed_rows import read_all
 from cigri.formats.redaction import abridged
 from cigri.identity.callers import Caller

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from sqlalchemy import BigInteger, Connection, and_, delete, false, func, literal, select, true
 from sqlalchemy.dialects.postgresql import insert
 
-from cigri.answers.nodes import ExcludedNode
+from cigri.api_models.clusters import ExcludedNode
 from cigri.database import interval, pause_after
 from cigri.database.typed_rows import read_all
 from cigri.estimates.backoff import nodes_that_are_sick

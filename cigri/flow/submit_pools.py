@@ -14,7 +14,7 @@ from sqlalchemy.sql.dml import ReturningInsert, Update
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.types import TypeEngine
 
-from cigri.answers.pools import PoolView
+from cigri.api_models.resources import PoolView
 from cigri.database import rows
 from cigri.database.typed_rows import read_all
 from cigri.eligibility.pools import JudgedPool, Plain, Pool, UnpooledShare, judge_pools, pooled

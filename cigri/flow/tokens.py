@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, delete, func, insert, literal, or_, select, update
 
-from cigri.answers.tokens import TokenView
+from cigri.api_models.identity import TokenView
 from cigri.database import interval
 from cigri.database.typed_rows import read_all, read_one
 from cigri.errors import NotFound

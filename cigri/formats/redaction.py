@@ -1,10 +1,29 @@
 """What was asked, shortened so that it can be kept: the beginning of what is long, and no secrets."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from cigri.formats.untrusted_text import safe
-from cigri.text.secret_names import HIDDEN, is_secret
+
+# Names whose values nobody is to read, as far as their names tell.
+
+SECRET = re.compile(r"passw|secret|token|credential|private", re.IGNORECASE)
+
+HIDDEN = "***"
+
+
+def is_secret(name: str) -> bool:
+    return SECRET.search(name) is not None
+
+
+def without_secrets(config: Any) -> Any:
+    """A configuration with the values of telling names hidden."""
+    if isinstance(config, dict):
+        return {key: HIDDEN if is_secret(key) else without_secrets(value) for key, value in config.items()}
+    return [without_secrets(value) for value in config] if isinstance(config, list) else config
+
 
 MOST_KEPT = 2000  # characters of values and names, in all
 CUT = "..."

@@ -32,3 +32,22 @@ class SafeFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         return safe(super().format(record))
+
+
+# Paths that come from clusters, and are to lie below a directory.
+
+
+def leads_below(path: bytes) -> bool:
+    """Is it a path below a directory, and nothing else?"""
+    return b"\0" not in path and not {b"", b".", b".."} & set(path.split(b"/"))
+
+
+# What Python prints of an exception, for people who did not write the program.
+
+TRACEBACK = "Traceback (most recent call last):"
+
+
+def gist(error: str) -> str:
+    """Of a traceback the line that names the exception; what may follow it are details."""
+    last = error.rpartition(TRACEBACK)[2]
+    return next((line for line in last.splitlines() if line.strip() and not line[0].isspace()), "")

@@ -1,5 +1,6 @@
 """Orders as sh text, and their answers read: what is asked of a batch system by its driver, all else by the wrapper."""
 
+import re
 import secrets
 import shlex
 from collections.abc import Callable, Sequence
@@ -12,7 +13,6 @@ from cigri.errors import SubmissionRefused
 from cigri.flow.clusters import ClusterRow
 from cigri.gateway import requests
 from cigri.gateway.requests import Answers, Order
-from cigri.orders.load import LOAD, parse_load
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.shell.results import Answer, Bundle
 from cigri.wrapper import (
@@ -48,6 +48,17 @@ from cigri.wrapper.manifest import list_batches, parse_batches, parse_jobs, read
 from cigri.wrapper.output_fetching import drop_parcels, fetch_files, fetch_rest, parse_files, parse_rest
 from cigri.wrapper.output_fetching import parse_dropped as parse_parcels_dropped
 from cigri.wrapper.stream_fetching import fetch_outputs, parse_outputs
+
+# The load of a front-end, as Linux tells it.
+
+LOAD = 'read -r cigri_load cigri_skip </proc/loadavg && echo "$cigri_load $(getconf _NPROCESSORS_ONLN)"\n'
+
+
+def parse_load(answer: Answer) -> float | None:
+    """The load per core that `LOAD` tells; None where there is no such thing."""
+    load = re.fullmatch(r"(\d+(?:\.\d+)?) ([1-9]\d*)\n*", answer.out)
+    return float(load[1]) / int(load[2]) if load else None
+
 
 T = TypeVar("T")
 

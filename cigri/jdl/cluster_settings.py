@@ -1,5 +1,6 @@
 """What a campaign wants on one cluster, the global settings already copied in; kept in the database as JSON."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
@@ -99,3 +100,13 @@ class ClusterSettings(BaseModel):
     def besteffort(self) -> bool:
         """The batch system may kill these jobs whenever its own users want the resources; some only out of hours."""
         return self.type != "normal"
+
+
+# How many tasks of a campaign one job may run side by side on a node; pure.
+
+
+def tasks_side_by_side(node_cores: int, width: int, settings: Mapping[str, Any]) -> int:
+    """As many tasks of `width` cores as a node holds; 1 if the settings (ClusterSettings as JSON) keep them apart."""
+    fitting = node_cores // width
+    may_share = fitting > 1 and ClusterSettings.model_validate(settings).may_share_a_node
+    return fitting if may_share else 1

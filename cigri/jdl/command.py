@@ -1,8 +1,9 @@
 """The command, directory and environment of one task, made from a cluster's settings and the task's parameter."""
 
 import re
+import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from cigri.errors import Problem
 from cigri.jdl.cluster_settings import ClusterSettings
@@ -12,8 +13,7 @@ from cigri.jdl.problems import did_you_mean, place_of
 from cigri.jdl.quoting import split
 from cigri.jdl.sweep import SweepScalar
 from cigri.jdl.value_types import HOME
-from cigri.script.wanted import WILDCARD, WantedFile, literal
-from cigri.shell.words import Word
+from cigri.shell.words import WILDCARD, WantedFile, Word, literal
 
 MACROS = frozenset({"CAMPAIGN_ID", "index"})
 OWN_DIRECTORY = Word("")
@@ -187,3 +187,28 @@ def _written(value: SweepScalar) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+# A task as a person would run it in a shell on the cluster.
+
+
+class ByHand(NamedTuple):
+    """All quoted for sh; `line` goes to the directory, sets the variables and runs the command."""
+
+    directory: str
+    command: str
+    line: str
+
+
+def by_hand(settings: ClusterSettings, parameter: object, campaign_id: int, number: int) -> ByHand:
+    """One task, of a parameter as it was stored."""
+    given = cast(Parameter, parameter)  # it was checked when it was submitted
+    command = Command(settings, names_of(given))
+    numbers = {"campaign_id": campaign_id, "number": number}
+    where = command.directory(given, **numbers)
+    directory = '"$(mktemp -d)"' if where == OWN_DIRECTORY else where.quoted()
+    words = " ".join(word.quoted() for word in command.words(given, **numbers))
+    own = {"CIGRI_CAMPAIGN_ID": str(campaign_id), "CIGRI_TASK_NUMBER": str(number)}
+    environment = own | command.environment(given, **numbers)
+    variables = " ".join(f"{name}={shlex.quote(text)}" for name, text in environment.items())
+    return ByHand(directory, words, f"cd {directory} && env {variables} {words}")

@@ -9,9 +9,8 @@ from typing import NamedTuple, Protocol
 
 from cigri.errors import CigriError
 from cigri.formats.units import as_size
-from cigri.formats.untrusted_text import one_line
+from cigri.formats.untrusted_text import leads_below, one_line
 from cigri.outputs.brought import OutputFile
-from cigri.text.relative_paths import leads_below
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 

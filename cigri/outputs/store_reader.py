@@ -4,11 +4,11 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 
+from cigri.formats.untrusted_text import leads_below
 from cigri.outputs.brought import OutputFile
 from cigri.outputs.confined_directory import Target
 from cigri.outputs.destination import CollectingPlace
 from cigri.outputs.downloading import ToldFile
-from cigri.text.relative_paths import leads_below
 
 BYTES_OF_HEAD = 512  # bytes that tell one file from the next
 

@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from cigri.api_models.clusters import ClusterStatus, ClusterView
+from cigri.formats.redaction import without_secrets
 from cigri.formats.units import as_instant
-from cigri.text.secret_names import without_secrets
 
 if TYPE_CHECKING:
     from cigri.settings.sections import HoursSettings

@@ -6,6 +6,7 @@ import shlex
 import sys
 from datetime import datetime
 
+from cigri.api_models.simulations import ForetoldCampaign
 from cigri.formats.units import SIZES, as_duration, as_local
 from cigri.states import CampaignState
 
@@ -69,3 +70,24 @@ def _value(value: object) -> str:
     """A text that would not be told from a number, or from what stands beside it, is in quotes."""
     is_plain = isinstance(value, str) and not LIKE_ANOTHER_VALUE.fullmatch(value)
     return str(value) if is_plain else json.dumps(value, ensure_ascii=False)
+
+
+# How what the laboratory foretells is written for people.
+
+NEVER_ENDS = "never, as the grid stands: no simulation came to its end"
+
+NOT_KNOWN = "not known: time was over when hardly a task was done (is this host busy?)"
+
+
+def no_end(campaign: ForetoldCampaign) -> str:
+    """Why there is no date of one that is not expected to end."""
+    return NOT_KNOWN if campaign.cut else NEVER_ENDS
+
+
+def how_simulated(campaign: ForetoldCampaign) -> str:
+    """How often, and how coarsely."""
+    cut = f", {campaign.cut} of them cut short" if campaign.cut else ""
+    cut += f", {campaign.unfinished} without an end" if campaign.unfinished else ""
+    small = f", a grid {campaign.cores:.1f} times smaller" if campaign.cores > 1 else ""
+    together = f", {campaign.together} tasks as one" if campaign.together > 1 else ""
+    return f"{campaign.runs} times{cut}{small}{together}"

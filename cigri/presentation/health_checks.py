@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from cigri.api_models.clusters import ClusterStanding
 from cigri.api_models.health import Check, CheckVerdict
 from cigri.formats.units import SIZES, as_size
-from cigri.program.cycle import CYCLE
-from cigri.text.tracebacks import gist
+from cigri.formats.untrusted_text import gist
+from cigri.lifecycle import CYCLE
 
 if TYPE_CHECKING:
     from cigri.flow.module_passes import ModuleStanding

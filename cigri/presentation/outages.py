@@ -5,8 +5,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from cigri.formats.units import as_instant
-from cigri.program.cycle import CYCLE
-from cigri.text.tracebacks import gist
+from cigri.formats.untrusted_text import gist
+from cigri.lifecycle import CYCLE
 
 if TYPE_CHECKING:
     from cigri.flow.quarantines import QuarantineView

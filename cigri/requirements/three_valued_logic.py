@@ -9,7 +9,7 @@ from typing import Any
 
 from cigri.requirements.conditions import And, Compare, Condition, Flag, Not, Operator
 from cigri.requirements.value_kinds import Kind, Scalar, Value
-from cigri.requirements.versions import version
+from cigri.requirements.values import version
 
 FEATURES = "features"
 KnownProperties = Mapping[str, Value]

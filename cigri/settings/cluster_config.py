@@ -5,13 +5,30 @@ from difflib import get_close_matches
 from math import ceil
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, model_validator
 
 from cigri.errors import ConfigError
 from cigri.settings.algorithms import AlgorithmOrNone
-from cigri.settings.fallback import Fallback
 from cigri.settings.sections import TimeZone, Windows
 from cigri.settings.ssh_address import SshAddress
+
+# What an operator declares of the local batch system that takes the jobs of a cluster whose own is not there.
+
+
+class Fallback(BaseModel):
+    """The local batch system that takes the jobs: options of the driver local."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    spool: str = Field(description="directory of its daemon")
+    pools: dict[str, PositiveInt] = Field(description="what its jobs may use: cpu, mem in MB, others by name")
+
+    @model_validator(mode="after")
+    def _has_cores(self) -> "Fallback":
+        if "cpu" not in self.pools:
+            raise ValueError("pools must name cpu, how many cores the jobs may use")
+        return self
+
 
 SHORTEST_CYCLE = 1e-3  # seconds; of one that clocks make shorter, poll_interval may be more than can be counted
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from pydantic import ValidationError
 
 from cigri import admission, jdl
-from cigri.backend.choices import BackendChoice, read_choices
+from cigri.backend_options import BackendChoice, read_choices
 from cigri.errors import AdmissionRefused, DescriptionError, Problem, RuleBroken
 from cigri.flow.clusters import list_every_cluster
 from cigri.flow.dependencies import find_required

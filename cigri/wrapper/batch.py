@@ -9,8 +9,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from cigri.formats.units import as_clock
-from cigri.script.wanted import WantedFile
-from cigri.shell.words import Word
+from cigri.shell.words import WantedFile, Word
 from cigri.wrapper.feature_settings import FeaturesPlan, features_header
 from cigri.wrapper.input_cache import CachedFile
 

@@ -10,8 +10,8 @@ from io import BytesIO
 from typing import NamedTuple
 
 from cigri.errors import AnswerUnreadable
+from cigri.formats.untrusted_text import leads_below
 from cigri.shell.results import Answer, RawAnswer
-from cigri.text.relative_paths import leads_below
 from cigri.wrapper.journal import JobKey
 
 MANY, ONE, NONE = b"cigri-files 1\n", b"cigri-file 1 ", b"cigri-file 1 absent\n"

@@ -19,7 +19,7 @@ from cigri.flow.module_passes import HOLD_LIFE, Pass, put_pass
 from cigri.flow.quarantines import put_campaign_failures
 from cigri.flow.remote_command_counts import NOTHING, Spent
 from cigri.formats.units import HOUR
-from cigri.program.cycle import CYCLE
+from cigri.lifecycle import CYCLE
 from cigri.runtime.pass_context import has_news, whoami
 from cigri.settings.sections import Settings
 from modules.almighty.worker import PassOutcome, Worker

@@ -30,11 +30,10 @@ from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from modules.campaign_schedulers.jobs.bucket_order import by_bucket
 from modules.campaign_schedulers.jobs.completion_model import Outlook
-from modules.campaign_schedulers.jobs.grouping import Size
+from modules.campaign_schedulers.jobs.grouping import Paces, Size, Sizes, limited, sizes_of
 from modules.campaign_schedulers.jobs.longest_first import Offered, Portion, portions
 from modules.campaign_schedulers.jobs.queue_budget import Queues, Waiting
 from modules.campaign_schedulers.jobs.retry_placement import elsewhere
-from modules.campaign_schedulers.jobs.sizes import Paces, Sizes, limited, sizes_of
 
 CAMPAIGN_SCHEDULERS = "campaign_schedulers"
 MOST_TRIES = 20_000  # live attempts that are looked at in a cycle

@@ -11,7 +11,7 @@ from cigri.drivers import Control
 from cigri.flow.clusters import ClusterRow
 from cigri.gateway.contract import OrderTaker, Seen
 from cigri.gateway.requests import Answers, Order
-from cigri.program.cycle import CYCLE
+from cigri.lifecycle import CYCLE
 from cigri.runtime.pass_context import Report, RunOnce, Tools
 from cigri.settings.sections import Settings
 from modules.laboratory.cluster.front_end import Site

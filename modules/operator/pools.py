@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cigri.answers.pools import PoolView
+from cigri.api_models.resources import PoolView
 from cigri.cli.command import Parser, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table

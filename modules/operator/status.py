@@ -6,10 +6,10 @@ from typing import Any
 from cigri.cli.command import Parser, complain, print_json, safe
 from cigri.cli.table_printing import print_table
 from cigri.formats.units import as_duration
+from cigri.formats.untrusted_text import gist
 from cigri.installation import portal_socket
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings
-from cigri.text.tracebacks import gist
 from modules.operator.cluster.list import print_clusters
 from modules.operator.installation_health import Health, look, problems
 

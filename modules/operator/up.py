@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from cigri.cli.command import Parser, complain
 from cigri.database import embedded
 from cigri.errors import CigriError, ConfigError
+from cigri.formats.untrusted_text import gist
 from cigri.installation import database_place
+from cigri.lifecycle import CYCLE
 from cigri.package_files import directory
-from cigri.program.cycle import CYCLE
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings
-from cigri.text.tracebacks import gist
 from modules.operator import data_directory, detached_process, portal
 
 if TYPE_CHECKING:

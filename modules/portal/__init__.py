@@ -17,10 +17,9 @@ from modules.portal import cigri3, health, metrics, openapi, pages, problem_deta
 from modules.portal.authentication import Identities
 from modules.portal.deferred_responses import Errands
 from modules.portal.listening import Listener
-from modules.portal.receiving import Receiver
 from modules.portal.request_guard import Guard
 from modules.portal.unauthenticated_endpoints import PortalDoor
-from modules.portal.uploads import Uploads
+from modules.portal.uploads import Receiver, Uploads
 
 
 def make_app(database: Database, settings: Settings, errands: Errands) -> FastAPI:

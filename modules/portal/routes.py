@@ -19,9 +19,8 @@ from cigri.formats.json_values import plain
 from cigri.formats.untrusted_text import safe_json
 from modules.portal.authentication import Identities
 from modules.portal.deferred_responses import Errands, NotYet
-from modules.portal.openapi import REFUSED_ANSWERS
+from modules.portal.openapi import REFUSED_ANSWERS, schema_of
 from modules.portal.parameter_limits import bounded
-from modules.portal.schemas import schema_of
 
 
 def add(

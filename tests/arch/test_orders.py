@@ -11,7 +11,7 @@ import pytest
 from tests.arch.test_borders import MODULES, ROOT, imports, module_of
 
 SPEAKS = "operator"  # it also tries the shell of a cluster itself
-SHELL = ("cigri.shell.results", "cigri.gateway.shell_rendering", "cigri.orders.load", "cigri.transports")
+SHELL = ("cigri.shell.results", "cigri.gateway.shell_rendering", "cigri.gateway.shell_rendering", "cigri.transports")
 RAW = {"run", "driver"}  # of a gateway: what is under the orders
 SIMULATED = ROOT / "modules" / "laboratory" / "cluster"
 SILENT = [path for path in MODULES if module_of(path) != SPEAKS]

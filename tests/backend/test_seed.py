@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cigri.backend.overriding import override
 from cigri.drivers import BatchRequest, ResourceRequest, load
 from cigri.jdl import ClusterSettings
+from cigri.submission.backend_options import override
 from tests.backend.drivers import DRIVERS
 
 SRUN = [  # short, long, another value, what of a job it is in sbatch's words

@@ -13,7 +13,7 @@ MEASURED: Mapping[str, tuple[str, ...]] = {
         "cigri/endpoints/request_bodies.py",
         "cigri/jdl",
         "cigri/submission",
-        "modules/portal/receiving.py",
+        "modules/portal/uploads.py",
         "cigri/flow/submissions.py",
         "migrations",
     ),

@@ -14,8 +14,8 @@ from cigri.flow.clusters import find_cluster
 from cigri.flow.module_passes import HOLD_LIFE
 from cigri.flow.quarantines import put_campaign_failures, put_visit_failure
 from cigri.flow.views.heartbeats import ModulePulse, Pulse, find_pulse
+from cigri.lifecycle import CYCLE
 from cigri.presentation.outages import LATE_PASS, standstills
-from cigri.program.cycle import CYCLE
 from cigri.states import CampaignState
 from tests.callers import ALICE
 from tests.cli.running import Run

@@ -5,10 +5,10 @@ from time import monotonic
 import pytest
 from sqlalchemy import Connection, text
 
-from cigri.answers.strips import MOST_CELLS, StripCell
+from cigri.api_models.campaigns import MOST_CELLS, StripCell
 from cigri.database import Database
+from cigri.endpoints.campaigns import strip
 from cigri.endpoints.dispatch import call
-from cigri.endpoints.strips import strip
 from cigri.errors import NotFound
 from cigri.flow.archive import archive_campaign
 from cigri.identity.callers import Caller

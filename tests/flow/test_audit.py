@@ -11,9 +11,8 @@ from cigri.endpoints import May, changes
 from cigri.endpoints.dispatch import call
 from cigri.errors import CigriError
 from cigri.flow.audit import forget_audit, list_audit, put_audit
-from cigri.formats.redaction import CUT, MOST_KEPT, abridged
+from cigri.formats.redaction import CUT, HIDDEN, MOST_KEPT, abridged
 from cigri.identity.callers import Caller
-from cigri.text.secret_names import HIDDEN
 from tests.callers import ALICE, BOB
 from tests.factories import NOON, a_campaign, a_cluster, set_time
 

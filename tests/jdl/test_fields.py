@@ -10,11 +10,10 @@ import pytest
 from cigri.drivers import ResourceRequest
 from cigri.errors import DescriptionError
 from cigri.jdl import ClusterSettings, directory, parse
-from cigri.jdl.by_hand import by_hand
 from cigri.jdl.checkpoint import Checkpoint
-from cigri.jdl.command import OWN_DIRECTORY, Command
+from cigri.jdl.command import OWN_DIRECTORY, Command, by_hand
 from cigri.jdl.outputs import Collect
-from cigri.script.wanted import WantedFile
+from cigri.shell.words import WantedFile
 
 
 def settings(**fields: Any) -> ClusterSettings:

@@ -18,7 +18,7 @@ from cigri.flow.front_end_stress import (
 )
 from cigri.flow.views.cluster_demands import list_wants
 from cigri.flow.views.schedulable_clusters import list_rooms
-from cigri.orders.load import parse_load
+from cigri.gateway.shell_rendering import parse_load
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import BudgetSettings
 from cigri.shell.results import Answer

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from cigri.flow.module_passes import ModuleStanding
-from cigri.program.cycle import CYCLE
-from cigri.text.tracebacks import TRACEBACK
+from cigri.formats.untrusted_text import TRACEBACK
+from cigri.lifecycle import CYCLE
 from modules.operator.installation_health import Health, problems
 from tests.operator.conftest import Cigri
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from cigri.lifecycle import CYCLE
 from cigri.package_files import directory
-from cigri.program.cycle import CYCLE
 from tests.operator.conftest import CIGRI, Installation, until
 
 UNITS = sorted((directory("etc") / "systemd").iterdir())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.answers.audit import AuditEntry
+from cigri.api_models.changes import AuditEntry
 from cigri.database import Database
 from cigri.flow.audit import list_audit
 from cigri.flow.clusters import find_cluster

@@ -11,7 +11,7 @@ import pytest
 
 from cigri.database import schema
 from cigri.endpoints import Endpoint, R
-from cigri.endpoints.callers import whoami
+from cigri.endpoints.identity import whoami
 from cigri.endpoints.portal_client import Remote
 from cigri.errors import DatabaseUnavailable
 from cigri.installation import PORTAL_SOCKET

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.program.cycle import CYCLE
+from cigri.lifecycle import CYCLE
 from tests.operator.conftest import CIGRI, Installation, until
 
 REFUSE_FORECASTS = """\

@@ -1,6 +1,6 @@
 from datetime import UTC, datetime
 
-from cigri.rules.whys import NO_VERDICT, BucketVerdict, SummedVerdict, pool_on, sum_up
+from cigri.eligibility.pools import NO_VERDICT, BucketVerdict, SummedVerdict, pool_on, sum_up
 from cigri.states import RejectCode
 
 NOON, LATER = datetime(2030, 1, 1, 12, tzinfo=UTC), datetime(2030, 1, 1, 13, tzinfo=UTC)

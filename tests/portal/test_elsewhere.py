@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 
 import pytest
 
-from cigri.endpoints.callers import whoami
+from cigri.endpoints.identity import whoami
 from cigri.endpoints.portal_client import Remote
 from cigri.endpoints.remote_portal import Elsewhere, find_elsewhere
 from cigri.errors import ConfigError, PortalUnavailable

@@ -5,7 +5,7 @@ import pwd
 
 import pytest
 
-from cigri.endpoints.callers import whoami
+from cigri.endpoints.identity import whoami
 from cigri.settings.sections import PortalSettings, Settings
 from tests.portal.conftest import Serve, Served
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.endpoints.callers import whoami
+from cigri.endpoints.identity import whoami
 from cigri.endpoints.portal_client import Remote, SocketConnection
 from cigri.errors import ConfigError
 

@@ -11,7 +11,7 @@ import pytest
 from cigri.cli.command import grid_user
 from cigri.cli.signed_token import create_by_key
 from cigri.database import Database
-from cigri.endpoints.callers import whoami
+from cigri.endpoints.identity import whoami
 from cigri.endpoints.portal_client import Remote
 from cigri.endpoints.remote_portal import find_elsewhere
 from cigri.errors import ConfigError

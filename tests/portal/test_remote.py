@@ -9,7 +9,7 @@ import pytest
 from cigri.cli import watching
 from cigri.database import Database
 from cigri.endpoints import Endpoint, P, R
-from cigri.endpoints.callers import whoami
+from cigri.endpoints.identity import whoami
 from cigri.endpoints.portal_client import Remote
 from cigri.errors import PortalUnavailable
 from cigri.flow.campaigns import move_campaign

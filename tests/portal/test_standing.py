@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.answers.strips import StripCell
+from cigri.api_models.campaigns import StripCell
 from cigri.api_models.histories import CampaignRate
 from cigri.states import TaskState
 from modules.portal.rendering.campaign_row import (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.endpoints.callers import whoami
+from cigri.endpoints.identity import whoami
 from cigri.endpoints.portal_client import Remote, is_served
 from cigri.endpoints.remote_portal import find_elsewhere
 from cigri.errors import ConfigError

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
-from cigri.answers.tokens import MintedToken
+from cigri.api_models.identity import MintedToken
 from cigri.database import Database
 from cigri.flow.ssh_keys import end_key, forget_keys, list_keys, put_key
 from cigri.flow.tokens import end_token, forget_tokens, list_tokens, put_token

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cigri.requirements import Kind, Value, property_name, read_value, shown, written
-from cigri.requirements.versions import version
+from cigri.requirements.values import version
 
 MB, GB = 1024**2, 1024**3
 

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import Connection
 
 from cigri.database import Database
+from cigri.endpoints.clusters import Tree, eligible_tree
 from cigri.flow.clusters import find_cluster
 from cigri.flow.discovered_nodes import put_nodes
 from cigri.flow.resource_documents import put_description
@@ -13,7 +14,6 @@ from cigri.flow.views.queues import list_queues, property_kinds, resources_versi
 from cigri.requirements import Value, parse_requirement
 from cigri.resources.document import read_document
 from cigri.resources.nodes import NodeClass
-from cigri.resources.selection import Tree, eligible_tree
 from tests.factories import a_cluster
 
 pytestmark = pytest.mark.noon

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.script.wanted import WantedFile
-from cigri.shell.words import Word
+from cigri.shell.words import WantedFile, Word
 from cigri.wrapper import JobCall, TaskCall
 from cigri.wrapper.batch import wrapper_text
 from cigri.wrapper.records import Cause, parse_end

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from cigri.errors import AnswerUnreadable
+from cigri.formats.untrusted_text import leads_below
 from cigri.shell.results import Answer, RawAnswer
-from cigri.text.relative_paths import leads_below
 from cigri.wrapper import JobKey
 from cigri.wrapper.output_fetching import (
     MANY,

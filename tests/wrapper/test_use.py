@@ -5,9 +5,8 @@ from importlib.resources import files
 
 import pytest
 
-from cigri.script.wanted import WantedFile
 from cigri.shell.results import Answer
-from cigri.shell.words import Word
+from cigri.shell.words import WantedFile, Word
 from cigri.wrapper import JobCall, TaskUse, parse_end
 
 from .cluster import Cluster, task

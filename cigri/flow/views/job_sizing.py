@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION
 from sqlalchemy.sql.selectable import LateralFromClause
 
 from cigri.database.typed_rows import read_all, read_by
-from cigri.rules.side_by_side import tasks_side_by_side
+from cigri.jdl.cluster_settings import tasks_side_by_side
 from cigri.states import WAITING_JOBS, JobState, Outcome, TaskState
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.clusters import Cluster, ClusterForecast, ClusterState

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, and_, func, select
 
 from cigri.eligibility.clusters import NO_AMOUNTS, ClusterChoice, Unheard, choose, queue_name, unheard
+from cigri.eligibility.pools import BucketVerdict, pool_on, sum_up
 from cigri.flow.views.job_destinations import is_closed
 from cigri.flow.views.queues import list_queues, property_kinds
-from cigri.rules.whys import BucketVerdict, pool_on, sum_up
 from cigri.states import RejectCode
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster

@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Connection, Table, bindparam, case, func, sel
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.sql.selectable import Select
 
-from cigri.answers.strips import MOST_CELLS, StripCell
+from cigri.api_models.campaigns import MOST_CELLS, StripCell
 from cigri.database.typed_rows import read_all
 from cigri.states import TaskState
 from cigri.tables.tasks import Task, TaskHistory

@@ -8,16 +8,34 @@ Archive, m_lublin99). It has no users and no walltimes: these come from `people`
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
-from math import exp, inf, log2
+from math import exp, inf, lgamma, log, log2
 from random import Random
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from cigri.formats.units import HOUR
-from modules.laboratory.load.gamma import gamma_cdf
 from modules.laboratory.load.job import LocalJob
 from modules.laboratory.load.submitters import pick_name, pick_walltime
+
+# The cumulative distribution of the gamma distribution, which the standard library does not have.
+
+PRECISION = 1e-14
+
+
+def gamma_cdf(x: float, shape: float, scale: float) -> float:
+    """The chance that a variable is at most x; the series 6.5.29 of Abramowitz and Stegun."""
+    if x <= 0:
+        return 0.0
+    z = x / scale
+    term = total = exp(shape * log(z) - z - lgamma(shape + 1))
+    divisor = shape
+    while term > PRECISION * total or z > divisor:
+        divisor += 1
+        term *= z / divisor
+        total += term
+    return min(1.0, total)
+
 
 SERIAL = 0.244  # share of the jobs that take one core
 POWER_OF_TWO = 0.576  # share of the jobs whose size is made a power of two

@@ -1,6 +1,7 @@
 """Figures as a person reads them: rounded, grouped by thousands, with their unit; None, no figure, is a dash."""
 
 import re
+from html import escape
 
 from cigri.formats.units import HOUR, as_duration
 
@@ -34,3 +35,13 @@ def core_hours(core_seconds: float) -> str:
 def duration(seconds: float | None) -> str:
     """Two units at most; a number and its unit stay on one line."""
     return NO_FIGURE if seconds is None else re.sub(r"(?<=\d) ", NARROW, as_duration(seconds))
+
+
+# Names and other text of users, as HTML and SVG may hold them.
+
+_FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # characters that XML cannot hold
+
+
+def escaped(text: str) -> str:
+    """For text and for attributes; what no document may hold becomes the sign of a missing character."""
+    return escape(_FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text))

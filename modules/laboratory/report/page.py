@@ -5,8 +5,7 @@ from pathlib import Path
 
 from modules.laboratory.evaluation.results import Point, Results, added
 from modules.laboratory.report import metric_definitions as the
-from modules.laboratory.report.escaping import escaped
-from modules.laboratory.report.formatting import NO_FIGURE, core_hours, duration, number, percent, times
+from modules.laboratory.report.formatting import NO_FIGURE, core_hours, duration, escaped, number, percent, times
 from modules.laboratory.report.metric_definitions import Figure
 from modules.laboratory.report.svg import COLOURS, Series, bar_plot, line_plot, steps_plot
 

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from cigri.formats.units import DAY, HOUR, MINUTE
 from modules.laboratory.evaluation.results import Point
-from modules.laboratory.report.escaping import escaped
-from modules.laboratory.report.formatting import number
+from modules.laboratory.report.formatting import escaped, number
 
 WIDTH, HEIGHT = 860, 300
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 14, 44

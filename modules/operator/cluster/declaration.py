@@ -7,9 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import Connection
+
 from cigri import drivers
 from cigri.cli.command import Parser
-from cigri.errors import ConfigError, UsageError
+from cigri.errors import ConfigError, NotFound, UsageError
+from cigri.flow.clusters import ClusterRow, find_cluster
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.ssh_address import HOP
 
@@ -113,3 +116,14 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text("utf-8-sig"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: {error}") from None
+
+
+# A declared cluster by its name.
+
+
+def find(conn: Connection, name: str) -> ClusterRow:
+    """Raise NotFound when there is none."""
+    cluster = find_cluster(conn, name)
+    if cluster is None:
+        raise NotFound(f"no cluster {name}; `cigri cluster list` shows them")
+    return cluster

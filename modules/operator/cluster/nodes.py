@@ -1,6 +1,6 @@
 """`cigri cluster nodes`: shows the nodes that get no jobs, drains some, and gives them jobs again."""
 
-from cigri.answers.nodes import ExcludedNode
+from cigri.api_models.clusters import ExcludedNode
 from cigri.cli.command import Parser, print_json, safe
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table

@@ -10,7 +10,7 @@ from cigri.gateway.transport_gateway import Gateway
 from modules.operator.cluster import check_steps
 from modules.operator.cluster.check_job import run_job
 from modules.operator.cluster.check_steps import Patient, Trouble, Weakness
-from modules.operator.cluster.declared import find
+from modules.operator.cluster.declaration import find
 
 GOOD, BAD, ODD, SKIPPED = "\N{CHECK MARK}", "\N{BALLOT X}", "!", "-"
 ProbeStep = Callable[[Patient], str]

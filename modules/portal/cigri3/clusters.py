@@ -5,7 +5,7 @@ from typing import Any
 
 from cigri.api_models.clusters import ClusterStatus, Usage
 from cigri.endpoints import clusters as endpoints
-from cigri.endpoints.notices import notices
+from cigri.endpoints.health import notices
 from cigri.errors import UsageError
 from cigri.formats.units import HOUR
 from modules.portal.cigri3.dispatch import Asked, Told, link

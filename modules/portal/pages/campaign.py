@@ -22,13 +22,12 @@ from cigri.endpoints.campaign_changes import (
     resume_campaign,
     set_priority,
 )
-from cigri.endpoints.campaigns import campaign, failures
+from cigri.endpoints.campaigns import campaign, failures, strip
 from cigri.endpoints.dispatch import AtOnce, Here
 from cigri.endpoints.events import events, fix_events
 from cigri.endpoints.histories import cores, progress
 from cigri.endpoints.paging import walk
 from cigri.endpoints.pending_reasons import why
-from cigri.endpoints.strips import strip
 from cigri.endpoints.tasks import latest_tasks, tasks
 from cigri.errors import CigriError, NotFound, UsageError
 from cigri.formats.id_ranges import written_ids

@@ -12,7 +12,7 @@ from cigri.api_models.events import SeenEvent
 from cigri.endpoints.clusters import A_DAY, DAY_PERIOD, PERIODS, cluster_day, cluster_usage, clusters, properties
 from cigri.endpoints.dispatch import AtOnce
 from cigri.endpoints.events import events
-from cigri.endpoints.notices import notices
+from cigri.endpoints.health import notices
 from cigri.endpoints.paging import walk
 from modules.portal.parameter_limits import PlainText
 from modules.portal.rendering.page_renderer import Website, add_page

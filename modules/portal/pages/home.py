@@ -6,8 +6,8 @@ from starlette.responses import Response
 from cigri.api_models.campaigns import CampaignView
 from cigri.endpoints.campaigns import campaigns
 from cigri.endpoints.dispatch import AtOnce
+from cigri.endpoints.health import notices
 from cigri.endpoints.histories import rates
-from cigri.endpoints.notices import notices
 from cigri.endpoints.pending_reasons import why
 from cigri.formats.id_ranges import written_ids
 from modules.portal.change_stream import stamp_of

@@ -5,7 +5,7 @@ import json
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
-from cigri.answers.audit import AuditEntry
+from cigri.api_models.changes import AuditEntry
 from cigri.endpoints.audit import audit_trail
 from cigri.endpoints.events import events
 from cigri.endpoints.health import checks

@@ -10,7 +10,7 @@ from typing import Annotated
 from fastapi import Depends, FastAPI, Request
 from starlette.responses import Response
 
-from cigri.endpoints.sessions import SIGN_IN, end_sessions
+from cigri.endpoints.identity import SIGN_IN, end_sessions
 from cigri.flow.audit import put_audit
 from cigri.flow.browser_sessions import SESSION_LIFE, find_link, open_session
 from cigri.identity.callers import Caller

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from cigri.answers.strips import StripCell
-from cigri.api_models.campaigns import CampaignView
+from cigri.api_models.campaigns import CampaignView, StripCell
 from cigri.api_models.histories import CampaignRate
 from cigri.api_models.pending_reasons import ClusterReason
 from cigri.formats.units import HOUR

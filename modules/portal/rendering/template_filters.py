@@ -7,9 +7,8 @@ from markupsafe import Markup, escape
 
 from cigri.api_models.campaigns import CampaignView
 from cigri.cli.campaigns import collecting
-from cigri.cli.foretold import how_simulated, no_end
 from cigri.formats.untrusted_text import safe
-from cigri.presentation.formatting import duration, parameter_words, percent, rate
+from cigri.presentation.formatting import duration, how_simulated, no_end, parameter_words, percent, rate
 from cigri.states import CampaignState
 
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)

@@ -8,7 +8,7 @@ from statistics import fmean, pvariance
 import pytest
 
 from modules.laboratory.load import lublin
-from modules.laboratory.load.gamma import gamma_cdf
+from modules.laboratory.load.lublin import gamma_cdf
 from tests.laboratory.load.offered import DAY, core_seconds, described, jobs
 
 MANY = 40_000

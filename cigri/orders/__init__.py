@@ -1,1 +1,0 @@
-"""What is still to be merged elsewhere; cigri/gateway/requests.py was this file."""

@@ -1,1 +1,0 @@
-"""What is still to be merged elsewhere; cigri/shell/__init__.py was this file."""

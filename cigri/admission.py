@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from cigri import package_files
-from cigri.errors import AdmissionRefused, ConfigError, RuleBroken
+from cigri.errors import AdmissionRefused, AdmissionRuleFailed, ConfigError
 from cigri.jdl.command import unknown_names, unused_names
-from cigri.jdl.description import Description, Heading
+from cigri.jdl.description import CampaignDescription, CampaignFields
 from cigri.runtime.time_limit import PURE_LIMIT, time_limit
 from cigri.settings.cluster_config import ClusterConfig
 
-__all__ = ["Description", "admit", "is_among", "refuse"]
+__all__ = ["CampaignDescription", "admit", "is_among", "refuse"]
 
 logger = logging.getLogger(__name__)
 
@@ -37,8 +37,8 @@ def refuse(message: str) -> NoReturn:
 
 
 def admit(
-    description: Description, user: str, rules: Iterable[Path], clusters: Mapping[str, ClusterConfig]
-) -> tuple[Description, list[str]]:
+    description: CampaignDescription, user: str, rules: Iterable[Path], clusters: Mapping[str, ClusterConfig]
+) -> tuple[CampaignDescription, list[str]]:
     """The campaign as the rules leave it, and every change they made; raise AdmissionRefused when one says no.
 
     The rules of a test are asked about the jobs that it will have, whatever it says of their type.
@@ -76,7 +76,7 @@ def is_among(user: str, names: Iterable[str]) -> bool:
     return any(name in (user, "*") or (name.startswith("@") and name[1:] in _groups(user)) for name in names)
 
 
-def _as_test(description: Description, user: str, clusters: Mapping[str, ClusterConfig]) -> Description:
+def _as_test(description: CampaignDescription, user: str, clusters: Mapping[str, ClusterConfig]) -> CampaignDescription:
     """Of a test: normal jobs on each cluster whose operator lets the user have them, best-effort ones elsewhere."""
     for name in description.clusters:
         if description.campaign_type == "test" and name in clusters:
@@ -94,7 +94,9 @@ def _groups(user: str) -> set[str]:
     return {group.gr_name for group in grp.getgrall() if group.gr_gid in ids}
 
 
-def _apply(path: Path, description: Description, user: str, clusters: Mapping[str, ClusterConfig]) -> Description:
+def _apply(
+    path: Path, description: CampaignDescription, user: str, clusters: Mapping[str, ClusterConfig]
+) -> CampaignDescription:
     try:
         with time_limit(PURE_LIMIT):
             rule = _run(path)["rule"]
@@ -106,7 +108,7 @@ def _apply(path: Path, description: Description, user: str, clusters: Mapping[st
     except (Exception, SystemExit) as error:
         logger.exception("admission rule %s failed", path.name)
         message = f"the rule itself is broken ({type(error).__name__}: {error}); tell the operator of this CiGri"
-        raise RuleBroken(path.name, message) from error
+        raise AdmissionRuleFailed(path.name, message) from error
 
 
 def _run(path: Path) -> dict[str, Any]:
@@ -116,9 +118,9 @@ def _run(path: Path) -> dict[str, Any]:
     return names
 
 
-def _checked(answer: object) -> Description:
+def _checked(answer: object) -> CampaignDescription:
     """What a rule gave back, if it is a campaign that can run."""
-    if not isinstance(answer, Description):
+    if not isinstance(answer, CampaignDescription):
         raise TypeError(f"a rule returns None or a campaign, not {type(answer).__name__}")
     places = answer.clusters or ({"any": answer.anywhere} if answer.anywhere else {})
     if not places:
@@ -129,9 +131,9 @@ def _checked(answer: object) -> Description:
     return answer
 
 
-def _flat(description: Description) -> dict[str, str]:
+def _flat(description: CampaignDescription) -> dict[str, str]:
     """Every value by its place, as text; plain copies, so that nothing a rule does is missed."""
-    heading = Heading.model_validate({key: getattr(description, key) for key in Heading.model_fields})
+    heading = CampaignFields.model_validate({key: getattr(description, key) for key in CampaignFields.model_fields})
     values = dict(_leaves("", heading.model_dump(mode="json")))
     values["number of tasks"] = str(description.count)
     for name, settings in description.clusters.items():

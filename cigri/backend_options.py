@@ -32,7 +32,7 @@ class BackendOption(NamedTuple):
         return f"{self.short}, --{self.name}" if self.short else f"--{self.name}"
 
 
-class BackendTable(NamedTuple):
+class BackendOptionTable(NamedTuple):
     """`elsewhere`: options that are no business of this table, and what says the same; `note` goes below the table.
 
     `one_shape`: why an attribute may have no index but 0.
@@ -70,7 +70,7 @@ class BackendTable(NamedTuple):
         return f"; there are: {shorts}" if shorts else "; this batch system takes none"
 
 
-def read_options(table: BackendTable, words: Sequence[str]) -> dict[str, str]:
+def read_options(table: BackendOptionTable, words: Sequence[str]) -> dict[str, str]:
     """Values by the options' names, from words such as -c 4, -c4, --mem=2G, --mem 2G; ValueError tells all problems."""
     values: dict[str, str] = {}
     problems: list[str] = []
@@ -123,7 +123,7 @@ def between(lowest: int, highest: int, unless: str = "") -> Callable[[str], str]
     return read
 
 
-def _taken(table: BackendTable, word: str, remaining: Iterator[str]) -> tuple[BackendOption, str]:
+def _taken(table: BackendOptionTable, word: str, remaining: Iterator[str]) -> tuple[BackendOption, str]:
     """One option and its value, which may be the next word."""
     if word == ":":
         raise ValueError(f"':' begins another shape of nodes: {table.one_shape}")
@@ -148,14 +148,14 @@ IGNORED = "takes no such options: what is given there is ignored"
 ONE_CLUSTER = re.compile(r"([A-Za-z0-9][A-Za-z0-9_.-]*):(.*)", re.DOTALL)
 
 
-class BackendChoice(NamedTuple):
+class ClusterBackendOptions(NamedTuple):
     """Options for one cluster, or for all of the campaign (cluster "")."""
 
     cluster: str
     words: list[str]
 
 
-def read_choices(texts: Sequence[str]) -> list[BackendChoice]:
+def read_choices(texts: Sequence[str]) -> list[ClusterBackendOptions]:
     """`OPTIONS`, or `CLUSTER:OPTIONS`; raise UsageError where a quote is open or nothing is chosen."""
     from cigri.jdl.quoting import is_balanced, split
 
@@ -167,5 +167,5 @@ def read_choices(texts: Sequence[str]) -> list[BackendChoice]:
             raise UsageError(f"-b {text}: a quote is not closed, or a backslash ends the line")
         if not split(options):
             raise UsageError(f"-b {text!r}: no option is given; `gridsub -b -h` shows what there is")
-        choices.append(BackendChoice(of_cluster[1] if of_cluster else "", split(options)))
+        choices.append(ClusterBackendOptions(of_cluster[1] if of_cluster else "", split(options)))
     return choices

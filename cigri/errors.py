@@ -7,22 +7,22 @@ CigriError
 ├── DescriptionError       the user must change the campaign description; carries every problem at once
 │   └── RequirementError   what is wanted of nodes, or of jobs, is not understood; a ValueError too
 ├── AdmissionRefused       an admission rule says no
-│   └── RuleBroken         the operator must mend the rule
-├── KeyReused              the user must send another key: this one was sent with something else
+│   └── AdmissionRuleFailed         the operator must mend the rule
+├── IdempotencyKeyReused              the user must send another key: this one was sent with something else
 ├── NotFound               no such campaign, job, cluster or event, or it belongs to somebody else
 ├── Forbidden              the caller may not do this, whatever it is done to
 ├── Busy                   try later: too much is being asked
-├── NotForetold            ask again, or read why
-├── TookTooLong            ask for less at a time
+├── SimulationFailed            ask again, or read why
+├── QueryTimedOut            ask for less at a time
 ├── PortalUnavailable      try later: the portal does not answer
 ├── DatabaseUnavailable    try later: the database does not answer
 ├── TransportError
 │   ├── Unreachable        try later: nothing was run on the cluster
-│   └── OutcomeUnknown     the command may have run; ask the cluster before doing it again
-└── DriverError
+│   └── RemoteOutcomeUnknown     the command may have run; ask the cluster before doing it again
+└── BatchSystemError
     ├── SubmissionRefused  the batch system said no; nothing was submitted
     │   └── ArrayTooLarge  submit smaller arrays
-    └── AnswerUnreadable   the answer is no answer; nothing may be concluded from it
+    └── UnreadableOutput   the answer is no answer; nothing may be concluded from it
 """
 
 from typing import NamedTuple
@@ -55,7 +55,7 @@ class UsageError(CigriError):
     """A command was called in a way that cannot be obeyed."""
 
 
-class Problem(NamedTuple):
+class DescriptionProblem(NamedTuple):
     """One thing wrong in a description: where it is (empty: nowhere in it), what it is, and what to write instead."""
 
     place: str
@@ -73,7 +73,7 @@ class Problem(NamedTuple):
 class DescriptionError(CigriError):
     """All that is wrong in a campaign description."""
 
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[DescriptionProblem]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = problems
 
@@ -90,11 +90,11 @@ class AdmissionRefused(CigriError):
         self.rule = rule
 
 
-class RuleBroken(AdmissionRefused):
+class AdmissionRuleFailed(AdmissionRefused):
     """It was not the rule's judgement: the rule itself raised."""
 
 
-class KeyReused(CigriError):
+class IdempotencyKeyReused(CigriError):
     """Another submission was sent with the same key."""
 
 
@@ -106,15 +106,15 @@ class Forbidden(CigriError):
     """Who may, is told."""
 
 
-class Busy(CigriError):
+class TooManyRequests(CigriError):
     """Too much is being asked at once."""
 
 
-class NotForetold(CigriError):
+class SimulationFailed(CigriError):
     """The laboratory has no answer."""
 
 
-class TookTooLong(CigriError):
+class QueryTimedOut(CigriError):
     """The database was working on a question for longer than anybody waits."""
 
 
@@ -134,19 +134,19 @@ class TransportError(CigriError):
         self.cluster = cluster
 
 
-class Unreachable(TransportError):
+class ClusterUnreachable(TransportError):
     """Nothing was run."""
 
 
-class OutcomeUnknown(TransportError):
+class RemoteOutcomeUnknown(TransportError):
     """The script was sent; whether it ran, and how far, is not known."""
 
 
-class DriverError(CigriError):
+class BatchSystemError(CigriError):
     """A batch system answered something that is not the wished-for answer."""
 
 
-class SubmissionRefused(DriverError):
+class SubmissionRefused(BatchSystemError):
     """The batch system refused; the text is its own."""
 
 
@@ -158,5 +158,5 @@ class ArrayTooLarge(SubmissionRefused):
         self.largest = largest
 
 
-class AnswerUnreadable(DriverError):
+class UnreadableOutput(BatchSystemError):
     """The answer is empty, truncated or in an unknown dialect, or the command failed."""

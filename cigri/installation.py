@@ -12,7 +12,7 @@ from cigri.lifecycle.active_scheduler import USUAL_SCHEDULER
 from cigri.settings import sources
 
 if TYPE_CHECKING:
-    from cigri.outputs.destination import CollectingPlace
+    from cigri.outputs.destination import OutputDestination
     from cigri.settings.sections import Settings
 
 PORTAL_SOCKET, PORTAL_PORT = "portal.sock", "portal.port"  # in the data directory
@@ -112,14 +112,14 @@ def purge_after() -> float:
     return float(history.get("purge_after", sources.USUAL_PURGE)) if isinstance(history, dict) else sources.USUAL_PURGE
 
 
-def stored_outputs(campaign_id: int) -> "CollectingPlace":
+def stored_outputs(campaign_id: int) -> "OutputDestination":
     """Where the outputs of a campaign are kept that the grid has collected, read in the same way."""
-    from cigri.outputs.destination import NUMBER, CollectingPlace
+    from cigri.outputs.destination import NUMBER, OutputDestination
 
     values = sources.gather(os.environ, is_client=True).values
     named = _one(values, "outputs", "directory")
     store = Path(named).expanduser().absolute() if named else _data_directory(values) / "outputs"
-    return CollectingPlace(store / str(campaign_id), NUMBER)
+    return OutputDestination(store / str(campaign_id), NUMBER)
 
 
 def _one(values: Mapping[str, Any], section: str, name: str) -> str:

@@ -108,7 +108,7 @@ class KillReason(StrEnum):
     LISTED_AGAIN = "listed_again"
 
 
-class SubjectKind(StrEnum):
+class PrincipalKind(StrEnum):
     """Whom a target is about, or a quota of all of somebody's jobs."""
 
     USER = "user"
@@ -137,7 +137,7 @@ class CeilingKind(StrEnum):
     TESTS = "tests"
 
 
-class CutReason(StrEnum):
+class PendingReasonCode(StrEnum):
     """What keeps a campaign from more jobs on a cluster in a cycle."""
 
     WAITING_LIMIT = "waiting_limit"
@@ -168,7 +168,7 @@ class PropertyLevel(StrEnum):
     QUEUE = "queue"
 
 
-class RejectCode(StrEnum):
+class QueueRejectCode(StrEnum):
     """Why a queue is not for a job: what its nodes or it have not, what a person banned, what it wants of jobs."""
 
     ABSENT = "absent"
@@ -224,7 +224,7 @@ class MessageState(StrEnum):
     FAILED = "failed"
 
 
-class Closing(StrEnum):
+class EventClosing(StrEnum):
     """What a person does with an open event."""
 
     FIX = "fix"
@@ -232,7 +232,7 @@ class Closing(StrEnum):
 
 
 @dataclass(frozen=True)
-class Life(Generic[State]):
+class StateMachine(Generic[State]):
     """The states in which a thing begins, and its moves from one to another; of each, what makes it.
 
     A state is written through cigri/tables/transitions.py alone, which names the sources found here.
@@ -256,7 +256,7 @@ class Life(Generic[State]):
         return tuple(state for state in states if set(targets) <= {state, *self.targets(state)})
 
 
-CAMPAIGN_LIFE = Life(
+CAMPAIGN_LIFE = StateMachine(
     begins={CampaignState.IN_TREATMENT: "submitted"},
     moves={
         (CampaignState.IN_TREATMENT, CampaignState.PAUSED): "its user pauses it",
@@ -268,7 +268,7 @@ CAMPAIGN_LIFE = Life(
     },
 )
 
-TASK_LIFE = Life(
+TASK_LIFE = StateMachine(
     begins={TaskState.WAITING: "submitted", TaskState.BLOCKED: "submitted, and its campaign waits for others"},
     moves={
         (TaskState.BLOCKED, TaskState.WAITING): "what it waits for has ended as it is to, or its user waits no longer",
@@ -286,7 +286,7 @@ TASK_LIFE = Life(
     },
 )
 
-ATTEMPT_LIFE = Life[Outcome | None](
+ATTEMPT_LIFE = StateMachine[Outcome | None](
     begins={None: "its task is given to a job"},
     moves={
         (None, Outcome.SUCCESS): "exit code 0",
@@ -308,7 +308,7 @@ ATTEMPT_LIFE = Life[Outcome | None](
     },
 )
 
-JOB_LIFE = Life(
+JOB_LIFE = StateMachine(
     begins={
         JobState.TO_LAUNCH: "chosen by a campaign scheduler",
         JobState.SUBMITTED: "adopted, as an older life of the database had sent it",
@@ -325,7 +325,7 @@ JOB_LIFE = Life(
     },
 )
 
-BATCH_LIFE = Life(
+BATCH_LIFE = StateMachine(
     begins={
         BatchState.LAUNCHING: "committed, with its tag",
         BatchState.SUBMITTED: "adopted, as an older life of the database had sent it",
@@ -336,7 +336,7 @@ BATCH_LIFE = Life(
     },
 )
 
-STEP_LIFE = Life(
+STEP_LIFE = StateMachine(
     begins={
         StepState.NONE: "the description has none",
         StepState.WAITING: "the description has one",
@@ -352,7 +352,7 @@ STEP_LIFE = Life(
     },
 )
 
-MESSAGE_LIFE = Life(
+MESSAGE_LIFE = StateMachine(
     begins={MessageState.WAITING: "there is news for a subscription"},
     moves={
         (MessageState.WAITING, MessageState.SENT): "its receiver has taken it",

@@ -5,9 +5,9 @@ from collections import Counter, defaultdict
 from shutil import rmtree
 
 from cigri.database import server_time
-from cigri.errors import AnswerUnreadable, TransportError
+from cigri.errors import TransportError, UnreadableOutput
 from cigri.flow.archive import (
-    Leftover,
+    LeftoverFiles,
     archive_campaign,
     forget,
     forget_durations,
@@ -20,7 +20,7 @@ from cigri.flow.audit import forget_audit
 from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.grid_identity import grid_key
-from cigri.flow.input_transfers import CachedPlace, forget_cached, list_unused, put_cached
+from cigri.flow.input_transfers import CachedInputKey, forget_cached, list_unused, put_cached
 from cigri.flow.messages import forget_messages
 from cigri.flow.ssh_keys import forget_keys
 from cigri.flow.stored_inputs import forget_stored, list_unneeded
@@ -28,17 +28,17 @@ from cigri.flow.subscriptions import forget_subscriptions
 from cigri.flow.tokens import forget_tokens
 from cigri.flow.views.invariants import BROKEN_PROMISE, RULES, examine
 from cigri.formats.units import DAY
-from cigri.gateway.requests import DropFiles, PurgeCampaign
+from cigri.gateway.requests import DropCachedFiles, PurgeCampaign
 from cigri.inputs.store import store_of
 from cigri.outputs.store import stored_outputs
-from cigri.runtime.pass_context import Report, Tools
+from cigri.runtime.pass_context import PassContext, Report
 from cigri.states import EventLevel
 from cigri.wrapper.input_cache import CachedFile
 
 logger = logging.getLogger(__name__)
 
 
-def run_once(tools: Tools) -> Report:
+def run_once(tools: PassContext) -> Report:
     """Purge, archive, forget, and check that the tables still agree."""
     limits = tools.settings.history
     report: Report = Counter()
@@ -70,13 +70,13 @@ def run_once(tools: Tools) -> Report:
     return +report
 
 
-def _purge(tools: Tools, days: float) -> int:
+def _purge(tools: PassContext, days: float) -> int:
     """Remove the files of each campaign wherever they are; a cluster that is away is tried again next time."""
     with tools.database.begin() as conn:
         leftovers = list_leftovers(conn, days)
         clusters = {cluster.id: cluster for cluster in list_clusters(conn, "janitor")}
         key = grid_key(conn)
-    by_campaign: dict[int, list[Leftover]] = defaultdict(list)
+    by_campaign: dict[int, list[LeftoverFiles]] = defaultdict(list)
     for leftover in leftovers:
         by_campaign[leftover.campaign_id].append(leftover)
     purged = [
@@ -91,12 +91,12 @@ def _purge(tools: Tools, days: float) -> int:
     return len(purged)
 
 
-def _drop_cached(tools: Tools, days: float) -> int:
+def _drop_cached(tools: PassContext, days: float) -> int:
     """Of each account's cache on a cluster what nobody needs; a cluster that is away is tried again next time."""
     with tools.database.begin() as conn:
         clusters = {cluster.id: cluster for cluster in list_clusters(conn, "janitor")}
         key = grid_key(conn)
-        by_account: dict[tuple[int, str], list[CachedPlace]] = defaultdict(list)
+        by_account: dict[tuple[int, str], list[CachedInputKey]] = defaultdict(list)
         for place in list_unused(conn, days):
             if place.cluster_id in clusters:
                 by_account[place.cluster_id, place.local_user].append(place)
@@ -107,8 +107,8 @@ def _drop_cached(tools: Tools, days: float) -> int:
                 forget_cached(conn, place)
         files = [CachedFile(place.sha256, place.is_packed) for place in places]
         try:
-            tools.gateway.ask(clusters[cluster_id], account, DropFiles(key, files))
-        except (TransportError, AnswerUnreadable) as error:
+            tools.gateway.ask(clusters[cluster_id], account, DropCachedFiles(key, files))
+        except (TransportError, UnreadableOutput) as error:
             logger.warning("Cluster %s: inputs of %s are not removed: %s", clusters[cluster_id].name, account, error)
             with tools.database.begin() as conn:
                 for place in places:
@@ -118,7 +118,7 @@ def _drop_cached(tools: Tools, days: float) -> int:
     return dropped
 
 
-def _drop_stored(tools: Tools, days: float) -> int:
+def _drop_stored(tools: PassContext, days: float) -> int:
     store = store_of(tools.settings)
     with tools.database.begin() as conn:
         store.forget_arriving(server_time(conn).timestamp() - days * DAY)
@@ -129,12 +129,12 @@ def _drop_stored(tools: Tools, days: float) -> int:
     return len(sums)
 
 
-def _is_removed(tools: Tools, cluster: ClusterRow | None, key: str, place: Leftover) -> bool:
+def _is_removed(tools: PassContext, cluster: ClusterRow | None, key: str, place: LeftoverFiles) -> bool:
     if cluster is None:
         return False
     try:
         tools.gateway.ask(cluster, place.local_user, PurgeCampaign(key, place.campaign_id, place.batch_ids))
-    except (TransportError, AnswerUnreadable) as error:
+    except (TransportError, UnreadableOutput) as error:
         logger.warning("Campaign %s on %s: not purged: %s", place.campaign_id, cluster.name, error)
         return False
     return True

@@ -12,14 +12,14 @@ from cigri.eligibility.pools import judge_pools
 from cigri.flow.newly_eligible_clusters import put_places
 from cigri.flow.submit_pools import StalePool, has_stale, list_campaigns_of, put_judged, put_off, take_stale
 from cigri.flow.views.queues import see_queues
-from cigri.runtime.failure_isolation import FAULTS, Isolation
-from cigri.runtime.pass_context import Report, Tools
+from cigri.runtime.failure_isolation import FAULTS, FailureIsolation
+from cigri.runtime.pass_context import PassContext, Report
 
 MATCHER = "matcher"
 POOLS_AT_ONCE = 100  # pools in a transaction
 
 
-def run_once(tools: Tools) -> Report:
+def run_once(tools: PassContext) -> Report:
     """Compute all pools that are stale, some at a time."""
     period = tools.settings.resources.refresh
     report: Report = Counter()
@@ -44,7 +44,7 @@ def _compute(conn: Connection, pools: Sequence[StalePool]) -> int:
 
     Give how many queues of pools have changed.
     """
-    isolation = Isolation(conn, MATCHER)
+    isolation = FailureIsolation(conn, MATCHER)
     try:
         with conn.begin_nested():
             changed = _judge(conn, pools)
@@ -54,7 +54,7 @@ def _compute(conn: Connection, pools: Sequence[StalePool]) -> int:
     return changed
 
 
-def _compute_one(conn: Connection, stale: StalePool, isolation: Isolation) -> int:
+def _compute_one(conn: Connection, stale: StalePool, isolation: FailureIsolation) -> int:
     try:
         with conn.begin_nested():
             return _judge(conn, [stale])

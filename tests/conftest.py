@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Dialect
 
 from cigri.database import Database, embedded, schema
-from cigri.database.virtual import VirtualDatabase
+from cigri.database.virtual import VirtualTimeDatabase
 from tests.clusters import (  # noqa: F401  (pytest finds them here)
     alpha_up,
     beta_up,
@@ -56,7 +56,7 @@ def server() -> Iterator[Path]:
     with embedded.temporary() as directory:
         with psycopg.connect(embedded.url(directory), autocommit=True) as conn:
             conn.execute("CREATE DATABASE template_cigri")
-        template = VirtualDatabase(embedded.url(directory, "template_cigri"))
+        template = VirtualTimeDatabase(embedded.url(directory, "template_cigri"))
         template.make_clock()
         schema.upgrade(template)
         template.close()
@@ -85,9 +85,9 @@ def compiled(server: Path) -> Compiled:
 
 
 @pytest.fixture
-def database(request: pytest.FixtureRequest, database_url: str, compiled: Compiled) -> Iterator[VirtualDatabase]:
+def database(request: pytest.FixtureRequest, database_url: str, compiled: Compiled) -> Iterator[VirtualTimeDatabase]:
     """Its time is the server's until a test sets it."""
-    database = VirtualDatabase(database_url)
+    database = VirtualTimeDatabase(database_url)
     if request.node.get_closest_marker("noon"):
         database.set_time(NOON)
     database.engine.dialect = compiled.dialect
@@ -97,10 +97,10 @@ def database(request: pytest.FixtureRequest, database_url: str, compiled: Compil
 
 
 @pytest.fixture
-def other_database(request: pytest.FixtureRequest, server: Path) -> Iterator[VirtualDatabase]:
+def other_database(request: pytest.FixtureRequest, server: Path) -> Iterator[VirtualTimeDatabase]:
     """One more, to compare with."""
     for url in _fresh(server, "template_cigri"):
-        database = VirtualDatabase(url)
+        database = VirtualTimeDatabase(url)
         if request.node.get_closest_marker("noon"):
             database.set_time(NOON)
         yield database

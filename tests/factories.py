@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from sqlalchemy import Connection, func, select
 
 from cigri.database import Database, server_time
-from cigri.database.virtual import VirtualDatabase
+from cigri.database.virtual import VirtualTimeDatabase
 from cigri.drivers import Capacity
 from cigri.eligibility.quotas import QuotaRule
 from cigri.flow.batches import put_batch, put_submitted
@@ -17,14 +17,14 @@ from cigri.flow.ends import EndedAttempt, EndedJob, put_ended
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.grid_identity import grid_key
 from cigri.flow.launches import NewJob, list_launches, put_jobs
-from cigri.flow.live_jobs import SeenJob, list_watched, move_seen
-from cigri.flow.module_passes import Pass, put_pass
-from cigri.flow.quotas import Amounts, put_quota
+from cigri.flow.live_jobs import ListedJob, list_watched, move_seen
+from cigri.flow.module_passes import ModulePass, put_pass
+from cigri.flow.quotas import QuotaAmounts, put_quota
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.live_attempts import list_attempts
 from cigri.lifecycle import CYCLE
-from cigri.lifecycle.verdicts import TaskPast, judge
+from cigri.lifecycle.verdicts import AttemptCounts, judge
 from cigri.settings.sections import JobSettings
 from cigri.states import CampaignType, EventLevel, JobState, Outcome, TaskState
 
@@ -37,14 +37,14 @@ def set_time(place: Database | Connection, moment: datetime) -> None:
         place.execute(select(func.set_config("cigri.now", moment.isoformat(), True)))
         assert server_time(place) == moment
     else:
-        assert isinstance(place, VirtualDatabase)
+        assert isinstance(place, VirtualTimeDatabase)
         place.set_time(moment)
 
 
 def note_passes(conn: Connection, error: str = "", *, by_almighty: bool = False) -> None:
     """Every module has just run, as by cron if not cycled by an almighty; the updator with this error."""
     for name in CYCLE:
-        put_pass(conn, Pass(name, "host", 1, 0.1, {}, error if name == "updator" else "", by_almighty))
+        put_pass(conn, ModulePass(name, "host", 1, 0.1, {}, error if name == "updator" else "", by_almighty))
 
 
 def a_cluster(conn: Connection, name: str = "dahu", *, free: int = 10, used: int = 0, **config: object) -> int:
@@ -96,7 +96,7 @@ def launch_jobs(conn: Connection, cluster_id: int, jobs: int) -> list[int]:
 
 
 def run_jobs(conn: Connection, job_ids: Sequence[int], *, node: str = "node-1") -> None:
-    seen = [SeenJob(job_id, JobState.RUNNING, f"r{i}", node) for i, job_id in enumerate(job_ids, start=1)]
+    seen = [ListedJob(job_id, JobState.RUNNING, f"r{i}", node) for i, job_id in enumerate(job_ids, start=1)]
     move_seen(conn, seen)
 
 
@@ -117,7 +117,7 @@ def end_jobs(
     started = server_time(conn).timestamp() - seconds
     ended = []
     for live in list_attempts(conn, job_ids):
-        past = TaskPast(live.failures, live.deaths, live.resubmissions, live.retries)
+        past = AttemptCounts(live.failures, live.deaths, live.resubmissions, live.retries)
         about = (campaigns[live.job_id], live.job_id, live.task_id, live.number)
         verdict = judge(outcome, past, JobSettings())
         ended.append(EndedAttempt(*about, outcome, exit_code, started, seconds, verdict))
@@ -141,5 +141,5 @@ def a_quota(
 ) -> None:
     """`rule`: QUEUE,PROJECT,TYPE,USER."""
     seconds = None if core_hours is None else round(core_hours * 3600)
-    amounts = Amounts(cores, jobs, seconds, None if core_hours is None else days)
+    amounts = QuotaAmounts(cores, jobs, seconds, None if core_hours is None else days)
     put_quota(conn, QuotaRule.parse(rule), amounts, cluster)

@@ -22,8 +22,8 @@ from cigri.flow.dependencies import NewDependency
 from cigri.flow.kill_requests import ask_kills
 from cigri.flow.submissions import put_campaign
 from cigri.flow.views.invariants import examine
-from cigri.gateway.transport_gateway import Gateway
-from cigri.runtime.pass_context import Report, Tools
+from cigri.gateway.transport_gateway import TransportGateway
+from cigri.runtime.pass_context import PassContext, Report
 from cigri.settings.sections import PolicySettings, Settings
 from cigri.states import KillReason
 from cigri.submission.new_campaign import new_campaign
@@ -81,7 +81,7 @@ class Grid:
     site: Site
     place: str  # a directory of this test on the cluster
     settings: Settings = field(default_factory=lambda: Settings(policy=PolicySettings(scouts=0)))
-    gateway: Gateway = field(default_factory=Gateway)
+    gateway: TransportGateway = field(default_factory=TransportGateway)
 
     def __post_init__(self) -> None:
         self.site.sh(f"mkdir -p {self.place}")
@@ -90,8 +90,8 @@ class Grid:
         self.add(self.site)
 
     @property
-    def tools(self) -> Tools:
-        return Tools(self.database, self.settings, self.gateway)
+    def tools(self) -> PassContext:
+        return PassContext(self.database, self.settings, self.gateway)
 
     def tune(self, section: str, **values: Any) -> None:
         """Change settings of one section."""

@@ -4,8 +4,8 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import Any, assert_never
 
-from cigri.endpoints import Endpoint, May
-from cigri.identity.callers import Scope
+from cigri.endpoints import Access, Endpoint
+from cigri.identity.callers import AccessScope
 
 
 class Who(StrEnum):
@@ -40,27 +40,27 @@ class Permission(StrEnum):
 
 def permission(endpoint: Endpoint[..., Any], who: Who) -> Permission:
     """What is declared, said of one who asks."""
-    if endpoint.may is May.ANYBODY:
+    if endpoint.may is Access.ANYBODY:
         return Permission.YES
     if who is Who.ANONYMOUS:
         return Permission.UNKNOWN
     match endpoint.may:
-        case May.EVERYBODY:
+        case Access.EVERYBODY:
             return Permission.YES
-        case May.EVERYBODY_IN_PART:
+        case Access.EVERYBODY_IN_PART:
             return Permission.YES if _stands_for_owner(endpoint, who) else Permission.IN_PART
-        case May.OWNER:
+        case Access.OWNER:
             return Permission.YES if _stands_for_owner(endpoint, who) else Permission.HIDDEN
-        case May.HOLDER:
+        case Access.HOLDER:
             return Permission.YES if who in (Who.OWNER, Who.OPERATOR) else Permission.HIDDEN
-        case May.OPERATOR:
+        case Access.OPERATOR:
             return Permission.YES if who is Who.OPERATOR else Permission.FORBIDDEN
     assert_never(endpoint.may)
 
 
-def needed_scope(endpoint: Endpoint[..., Any]) -> Scope:
+def needed_scope(endpoint: Endpoint[..., Any]) -> AccessScope:
     """Of a token: with less than `operate` nobody is an operator."""
-    return Scope.OPERATE if endpoint.may is May.OPERATOR else endpoint.scope
+    return AccessScope.OPERATE if endpoint.may is Access.OPERATOR else endpoint.scope
 
 
 def _stands_for_owner(endpoint: Endpoint[..., Any], who: Who) -> bool:

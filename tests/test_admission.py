@@ -12,7 +12,7 @@ import pytest
 from cigri import admission
 from cigri.admission import admit, find_rules, is_among
 from cigri.errors import AdmissionRefused, ConfigError
-from cigri.jdl import Description, parse
+from cigri.jdl import CampaignDescription, parse
 from cigri.settings.cluster_config import ClusterConfig
 
 OURS = "10-normal-jobs.py"
@@ -29,7 +29,7 @@ clusters:
 """
 
 
-def campaign(text: str = CAMPAIGN) -> Description:
+def campaign(text: str = CAMPAIGN) -> CampaignDescription:
     return parse(text, base=Path(), home=Path())
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cigri.eligibility.queues import wanted_of
 from cigri.errors import CigriError
-from cigri.jdl.task_amounts import Peak, Sorting, exact, exact_together, find_peaks, rounded
+from cigri.jdl.task_amounts import BucketSorter, PeakAmount, exact, exact_together, find_peaks, rounded
 from cigri.requirements import BUILT_IN, NO_REQUIREMENT, JobShape, judge_job
 from cigri.resources.bucket_amounts import amounts_of, formulas_of
 
@@ -30,7 +30,7 @@ def test_rounding_adds_at_most_a_quarter_and_never_crosses_what_a_node_has(amoun
 
 
 def test_tasks_that_ask_for_about_the_same_are_in_one_bucket() -> None:
-    sorting = Sorting([MEM, {"gpu": "{gpus}"}, MEM], {"mem": [5000]})
+    sorting = BucketSorter([MEM, {"gpu": "{gpus}"}, MEM], {"mem": [5000]})
     keys = [sorting.key({"size": size, "gpus": 1}, 0) for size in (3, 3.4, 3.5, 4.5, 4.9)]
     assert keys == [(1, 3072), (1, 3584), (1, 3584), (1, 5000), (1, 5120)]
     amounts = sorting.amounts(keys[0])
@@ -56,7 +56,7 @@ def test_the_formulas_of_stored_settings_are_what_is_no_number() -> None:
 
 def test_every_task_is_looked_at_and_wrong_ones_are_told_by_their_number() -> None:
     peaks, problems = find_peaks([MEM, MEM], [{"size": size} for size in (1, "x", 3, 2, -1)])
-    assert peaks == {("mem", "{size} GB"): Peak(3072, 2)}
+    assert peaks == {("mem", "{size} GB"): PeakAmount(3072, 2)}
     assert [str(problem) for problem in problems] == [
         "task 1: resources.mem: size is no number: 'x'",
         "task 4: resources.mem: {size} GB is negative",
@@ -68,7 +68,7 @@ def test_every_task_is_looked_at_and_wrong_ones_are_told_by_their_number() -> No
 
 def test_a_task_whose_amounts_cannot_be_computed_has_no_bucket() -> None:
     with pytest.raises(CigriError, match=r"task 7: resources\.mem: size is no number"):
-        Sorting([MEM], {}).key({"size": "x"}, 7)
+        BucketSorter([MEM], {}).key({"size": "x"}, 7)
 
 
 def test_a_bucket_is_judged_by_all_that_its_tasks_compute() -> None:

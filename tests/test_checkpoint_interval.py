@@ -6,11 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.estimates.checkpoint_interval import SHORTEST_PERIOD, Rhythm, SavingCost, best_interval, choose_rhythm
+from cigri.estimates.checkpoint_interval import (
+    SHORTEST_PERIOD,
+    CheckpointCost,
+    CheckpointInterval,
+    best_interval,
+    choose_rhythm,
+)
 
 LIVES = st.floats(1.0, 1e7)
 SHARES = st.floats(1e-9, 10.0)  # of a life, that a checkpoint takes
-COSTS = st.builds(SavingCost, st.floats(0.0, 1e5), st.none() | st.floats(0.0, 1e6))
+COSTS = st.builds(CheckpointCost, st.floats(0.0, 1e5), st.none() | st.floats(0.0, 1e6))
 DAY = 86_400
 
 
@@ -64,33 +70,33 @@ def test_the_more_it_takes_the_rarer_it_comes_and_at_least_once_in_a_life(
 
 @pytest.mark.parametrize("hazard", [0.0, -1.0, float("nan")])
 def test_nobody_is_asked_where_nobody_is_killed(hazard: float) -> None:
-    assert choose_rhythm(hazard, SavingCost(10.0), DAY) is None
+    assert choose_rhythm(hazard, CheckpointCost(10.0), DAY) is None
 
 
 def test_the_rhythm_is_from_signal_to_signal() -> None:
     """A job is killed after 4 h in the mean, saving takes 2 minutes: 29.7 minutes of work, and 2 of saving."""
-    assert choose_rhythm(1 / 14_400, SavingCost(120.0), DAY) == Rhythm(1900, 14_400.0, 120.0)
+    assert choose_rhythm(1 / 14_400, CheckpointCost(120.0), DAY) == CheckpointInterval(1900, 14_400.0, 120.0)
 
 
 def test_one_that_would_come_no_sooner_than_before_the_walltime_is_left_out() -> None:
-    assert choose_rhythm(1 / 14_400, SavingCost(120.0), 1900) is not None
-    assert choose_rhythm(1 / 14_400, SavingCost(120.0), 1899) is None
-    assert choose_rhythm(1e-300, SavingCost(120.0), DAY) is None
+    assert choose_rhythm(1 / 14_400, CheckpointCost(120.0), 1900) is not None
+    assert choose_rhythm(1 / 14_400, CheckpointCost(120.0), 1899) is None
+    assert choose_rhythm(1e-300, CheckpointCost(120.0), DAY) is None
 
 
 def test_who_ends_of_the_signal_loses_the_time_in_the_queue_and_stops_seldom() -> None:
     """The formula says 4 721 s, which is more than an eighth of the walltime, and less than one of 2 days."""
-    away = SavingCost(120.0, 880.0)
-    assert choose_rhythm(1 / 14_400, away, 20_000) == Rhythm(4721, 14_400.0, 1000.0)
-    assert choose_rhythm(1 / 14_400, away, 80_000) == Rhythm(10_000, 14_400.0, 1000.0)
-    assert choose_rhythm(1 / 14_400, away, 10 * DAY) == Rhythm(14_400, 14_400.0, 1000.0)
+    away = CheckpointCost(120.0, 880.0)
+    assert choose_rhythm(1 / 14_400, away, 20_000) == CheckpointInterval(4721, 14_400.0, 1000.0)
+    assert choose_rhythm(1 / 14_400, away, 80_000) == CheckpointInterval(10_000, 14_400.0, 1000.0)
+    assert choose_rhythm(1 / 14_400, away, 10 * DAY) == CheckpointInterval(14_400, 14_400.0, 1000.0)
 
 
 def test_what_saves_at_once_is_not_asked_all_the_time() -> None:
-    assert choose_rhythm(1 / 100, SavingCost(0.01), DAY) == Rhythm(60, 100.0, 0.01)
+    assert choose_rhythm(1 / 100, CheckpointCost(0.01), DAY) == CheckpointInterval(60, 100.0, 0.01)
 
 
 @given(st.floats(0.0, allow_infinity=True), COSTS, st.integers(-DAY, 10 * DAY))
-def test_a_rhythm_has_its_bounds(hazard: float, cost: SavingCost, last: int) -> None:
+def test_a_rhythm_has_its_bounds(hazard: float, cost: CheckpointCost, last: int) -> None:
     rhythm = choose_rhythm(hazard, cost, last)
     assert rhythm is None or SHORTEST_PERIOD <= rhythm.period <= last

@@ -12,7 +12,7 @@ from cigri.cli.command import print_json
 from cigri.database import Database
 from cigri.errors import DescriptionError
 from cigri.flow.events import NewEvent, put_events
-from cigri.formats.untrusted_text import SafeFormatter, one_line, safe, safe_json
+from cigri.formats.untrusted_text import EscapingFormatter, one_line, safe, safe_json
 from cigri.presentation.failure_groups import last_said
 from cigri.states import EventLevel
 from tests.grid import Grid
@@ -56,7 +56,7 @@ def test_standard_error_is_one_line_of_an_event(local: Grid) -> None:
 
 def test_the_log_holds_nothing_that_steers() -> None:
     record = logging.LogRecord("x", logging.ERROR, "", 1, "job says %s", (EVIL,), None)
-    assert SafeFormatter("%(message)s").format(record) == f"job says {SEEN}"
+    assert EscapingFormatter("%(message)s").format(record) == f"job says {SEEN}"
 
 
 @pytest.mark.parametrize("char", [*dict.fromkeys(STEERS), "\n", "\0", "\t"])

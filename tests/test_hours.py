@@ -5,13 +5,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from cigri.settings.operating_hours import Hours, Stretch, parse_hours
+from cigri.settings.operating_hours import HoursPeriod, OperatingHours, parse_hours
 
 PARIS = ZoneInfo("Europe/Paris")
 NIGHTS = ("mon-fri 19:00-07:00", "sat-sun")
 
 
-def hours(*texts: str, zone: str = "Europe/Paris") -> Hours:
+def hours(*texts: str, zone: str = "Europe/Paris") -> OperatingHours:
     found = parse_hours(texts, zone)
     assert found is not None
     return found
@@ -36,7 +36,7 @@ def at(text: str) -> datetime:
     ],
 )
 def test_nights_and_week_ends(now: str, is_open: bool, until: str) -> None:
-    assert hours(*NIGHTS).at(at(now)) == Stretch(is_open, at(until))
+    assert hours(*NIGHTS).at(at(now)) == HoursPeriod(is_open, at(until))
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_no_window_is_no_hours() -> None:
 @pytest.mark.parametrize("texts", [["mon-sun"], ["00:00-24:00"], ["06:00-18:00", "18:00-06:00"]])
 def test_what_is_open_all_week_never_closes(texts: list[str]) -> None:
     for day in range(1, 15):
-        assert hours(*texts).at(at(f"2026-03-{day:02}T18:00")) == Stretch(True, None)
+        assert hours(*texts).at(at(f"2026-03-{day:02}T18:00")) == HoursPeriod(True, None)
         assert hours(*texts).fits(at(f"2026-03-{day:02}T05:59"), 400 * 86400)
 
 
@@ -102,7 +102,7 @@ def test_a_night_is_an_hour_shorter_when_the_clock_is_put_forward() -> None:
     begin = at("2026-03-28T22:00")
     assert night.fits(begin, 7 * 3600)
     assert not night.fits(begin, 7 * 3600 + 1)
-    assert night.at(datetime(2026, 3, 29, 3, 59, tzinfo=UTC)) == Stretch(True, at("2026-03-29T06:00"))
+    assert night.at(datetime(2026, 3, 29, 3, 59, tzinfo=UTC)) == HoursPeriod(True, at("2026-03-29T06:00"))
     assert not night.at(datetime(2026, 3, 29, 4, 0, tzinfo=UTC)).is_open
 
 
@@ -115,7 +115,7 @@ def test_a_night_is_an_hour_longer_when_the_clock_is_put_back() -> None:
 
 def test_a_time_that_the_clock_skips_is_when_it_goes_on() -> None:
     assert hours("02:30-05:00").at(at("2026-03-29T00:00")).until == at("2026-03-29T03:30")
-    assert hours("01:00-02:30").at(at("2026-03-29T01:30")) == Stretch(True, at("2026-03-29T03:30"))
+    assert hours("01:00-02:30").at(at("2026-03-29T01:30")) == HoursPeriod(True, at("2026-03-29T03:30"))
 
 
 def test_the_longest_opening_joins_windows() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.job_types import has_to_leave, hours_of, is_besteffort, may_start, never
-from cigri.settings.operating_hours import Hours, parse_hours
+from cigri.settings.operating_hours import OperatingHours, parse_hours
 from cigri.settings.sections import HoursSettings
 
 HOUR = 3600
@@ -14,7 +14,7 @@ DAY, EVENING, NIGHT = (datetime(2026, 3, 4, hour, tzinfo=UTC) for hour in (12, 2
 TYPES = ("best-effort", "normal", "semi-best-effort", "nightly")
 
 
-def nights(*texts: str) -> Hours | None:
+def nights(*texts: str) -> OperatingHours | None:
     return parse_hours(texts or ("20:00-06:00",), "UTC")
 
 
@@ -93,7 +93,9 @@ def test_a_semi_best_effort_job_leaves_the_queue_only_if_it_came_as_a_normal_one
         ("best-effort", None, HOUR, False, ""),
     ],
 )
-def test_what_can_never_run_is_told(type: str, hours: Hours | None, walltime: int, overrun: bool, why: str) -> None:
+def test_what_can_never_run_is_told(
+    type: str, hours: OperatingHours | None, walltime: int, overrun: bool, why: str
+) -> None:
     told = never(type, hours, DAY, walltime, overrun=overrun)
     assert (why in told) if why else told == ""
 

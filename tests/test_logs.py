@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import text
 
 from cigri.errors import ConfigError
-from cigri.runtime.logging_setup import MOST_KNOWN, OnceAWhile
+from cigri.runtime.logging_setup import MOST_KNOWN, RepeatFilter
 from cigri.runtime.pass_context import has_news
 from cigri.settings.loading import load
 from tests.grid import Grid, until
@@ -26,7 +26,7 @@ class Log:
 
     def __init__(self, period: float = 60.0) -> None:
         self.now, self._written = 1000.0, io.StringIO()
-        self.only = OnceAWhile(period, lambda: self.now)
+        self.only = RepeatFilter(period, lambda: self.now)
         handler = logging.StreamHandler(self._written)
         handler.addFilter(self.only)
         self.logger = logging.Logger("test")

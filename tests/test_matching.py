@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from cigri.eligibility.pools import Pool, PooledShare, UnpooledShare, judge_pools, pooled
+from cigri.eligibility.pools import PoolDemand, PooledBucket, UnpooledBucket, judge_pools, pooled
 from cigri.flow.views.queues import QueueView
 from cigri.requirements.value_kinds import BUILT_IN
-from cigri.states import RejectCode
+from cigri.states import QueueRejectCode
 
-SHARE = UnpooledShare(1, 1, "", {"memory": "4 GB"}, None, 3600, None, {})
+SHARE = UnpooledBucket(1, 1, "", {"memory": "4 GB"}, None, 3600, None, {})
 
 
 def a_queue(queue_id: int, cluster_id: int, memory: int) -> QueueView:
@@ -15,7 +15,7 @@ def a_queue(queue_id: int, cluster_id: int, memory: int) -> QueueView:
     return QueueView(queue_id, cluster_id, f"c{cluster_id}", "", "", "", None, (mine,))
 
 
-def shares(*given: UnpooledShare) -> list[PooledShare]:
+def shares(*given: UnpooledBucket) -> list[PooledBucket]:
     return list(pooled(given, BUILT_IN))
 
 
@@ -40,14 +40,14 @@ def test_shares_that_differ_in_what_they_demand_or_in_their_project_are_of_sever
 def test_a_cluster_without_an_eligible_queue_is_closed_to_a_pool() -> None:
     (share,) = shares(SHARE)
     queues = [a_queue(11, 1, 8), a_queue(12, 2, 2), a_queue(13, 2, 4), a_queue(14, 3, 2)]
-    (judged,) = judge_pools([Pool(7, "", share.wanted)], {"": queues}, BUILT_IN)
+    (judged,) = judge_pools([PoolDemand(7, "", share.wanted)], {"": queues}, BUILT_IN)
     assert (judged.pool_id, judged.closed) == (7, [3])
     reasons = {queue_id: plain[0] for queue_id, plain in judged.verdicts.items() if isinstance(plain, tuple)}
-    assert reasons == dict.fromkeys((12, 14), RejectCode.TOO_SMALL)
+    assert reasons == dict.fromkeys((12, 14), QueueRejectCode.TOO_SMALL)
 
 
 def test_a_pool_is_held_against_the_queues_that_its_project_sees() -> None:
     (share,) = shares(SHARE)
-    pools = [Pool(1, "", share.wanted), Pool(2, "comets", share.wanted)]
+    pools = [PoolDemand(1, "", share.wanted), PoolDemand(2, "comets", share.wanted)]
     seen = {"": [a_queue(11, 1, 2)], "comets": [a_queue(11, 1, 8)]}
     assert [judged.closed for judged in judge_pools(pools, seen, BUILT_IN)] == [[1], []]

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.eligibility.quotas import TYPES, Kinship, QuotaRule, as_owner, as_words, in_force, of_subject
+from cigri.eligibility.quotas import TYPES, QuotaKey, QuotaRule, as_owner, as_words, in_force, of_subject
 from cigri.errors import UsageError
 
-HERS = Kinship("long", "astro", "best-effort", "alice")
+HERS = QuotaKey("long", "astro", "best-effort", "alice")
 
 
-def over(rules: dict[str, int], jobs: Kinship = HERS) -> dict[str, list[int]]:
+def over(rules: dict[str, int], jobs: QuotaKey = HERS) -> dict[str, list[int]]:
     declared = {QuotaRule.parse(rule): most for rule, most in rules.items()}
     return {str(own): most for own, most in in_force(declared, jobs).items()}
 

@@ -7,20 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cigri.errors import AnswerUnreadable
-from cigri.shell.results import Answer, Bundle
-from cigri.shell.words import Word
+from cigri.errors import UnreadableOutput
+from cigri.shell.results import ScriptBundle, ShellResult
+from cigri.shell.words import ShellWord
 
 pytestmark = pytest.mark.process
 
 
-def _run(script: str) -> Answer:
+def _run(script: str) -> ShellResult:
     done = subprocess.run(["sh"], input=script.encode(), capture_output=True, timeout=60, check=False)
-    return Answer(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+    return ShellResult(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
 
 
-def _ask(parts: Mapping[str, str]) -> dict[str, Answer]:
-    bundle = Bundle(parts)
+def _ask(parts: Mapping[str, str]) -> dict[str, ShellResult]:
+    bundle = ScriptBundle(parts)
     return bundle.unpack(_run(bundle.script))
 
 
@@ -56,22 +56,24 @@ def test_no_part_is_no_answer() -> None:
 @given(st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"])), st.text("\n cigr-0123456789af"))
 @settings(max_examples=40)
 def test_any_output_comes_back_as_it_is(out: str, err: str) -> None:
-    part = f"printf %s {Word(out).quoted()}; printf %s {Word(err).quoted()} >&2; exit 9"
+    part = f"printf %s {ShellWord(out).quoted()}; printf %s {ShellWord(err).quoted()} >&2; exit 9"
     answers = _ask({"one": part, "two": part})
     assert answers == {"one": (9, out, err), "two": (9, out, err)}
 
 
 @pytest.mark.parametrize("fake", ["cigri-0123456789abcdef", "cigri-{}"])
 def test_output_that_looks_like_a_mark_is_output(fake: str) -> None:
-    other = Bundle({"two": "true"})
+    other = ScriptBundle({"two": "true"})
     mark = fake.format(other.script.rpartition("cigri-")[2][:16])
     text = f"\n{mark} two 0\n\n{mark}\n"
-    answers = _ask({"one": f"printf %s {Word(text).quoted()}; printf %s {Word(text).quoted()} >&2", "two": "echo two"})
+    answers = _ask(
+        {"one": f"printf %s {ShellWord(text).quoted()}; printf %s {ShellWord(text).quoted()} >&2", "two": "echo two"}
+    )
     assert answers == {"one": (0, text, text), "two": (0, "two\n", "")}
 
 
 def test_the_marks_of_two_bundles_differ() -> None:
-    assert Bundle({"a": "true"}).script != Bundle({"a": "true"}).script
+    assert ScriptBundle({"a": "true"}).script != ScriptBundle({"a": "true"}).script
 
 
 def test_ten_megabytes_come_back() -> None:
@@ -81,27 +83,27 @@ def test_ten_megabytes_come_back() -> None:
 
 
 def test_an_answer_that_was_cut_is_unreadable_wherever_it_was_cut() -> None:
-    bundle = Bundle({"one": "echo one; echo bad >&2", "two": "echo two"})
+    bundle = ScriptBundle({"one": "echo one; echo bad >&2", "two": "echo two"})
     status, out, err = _run(bundle.script)
     for length in range(len(out)):
-        with pytest.raises(AnswerUnreadable, match="cut off"):
-            bundle.unpack(Answer(status, out[:length], err))
+        with pytest.raises(UnreadableOutput, match="cut off"):
+            bundle.unpack(ShellResult(status, out[:length], err))
 
 
 def test_errors_that_were_cut_are_unreadable_too() -> None:
-    bundle = Bundle({"one": "echo bad >&2", "two": "echo worse >&2"})
+    bundle = ScriptBundle({"one": "echo bad >&2", "two": "echo worse >&2"})
     status, out, err = _run(bundle.script)
     for length in range(len(err)):
-        with pytest.raises(AnswerUnreadable, match="cut off"):
-            bundle.unpack(Answer(status, out, err[:length]))
+        with pytest.raises(UnreadableOutput, match="cut off"):
+            bundle.unpack(ShellResult(status, out, err[:length]))
 
 
 def test_a_syntax_error_in_one_part_is_no_answer_of_any() -> None:
-    bundle = Bundle({"one": "echo 'unbalanced", "two": "echo two"})
-    with pytest.raises(AnswerUnreadable, match="cut off"):
+    bundle = ScriptBundle({"one": "echo 'unbalanced", "two": "echo two"})
+    with pytest.raises(UnreadableOutput, match="cut off"):
         bundle.unpack(_run(bundle.script))
 
 
 def test_the_answer_of_another_script_is_unreadable() -> None:
-    with pytest.raises(AnswerUnreadable, match="command not found"):
-        Bundle({"one": "true"}).unpack(Answer(127, "", "sh: command not found"))
+    with pytest.raises(UnreadableOutput, match="command not found"):
+        ScriptBundle({"one": "true"}).unpack(ShellResult(127, "", "sh: command not found"))

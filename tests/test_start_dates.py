@@ -7,15 +7,15 @@ import pytest
 
 from cigri.drivers import BatchRequest, load
 from cigri.errors import ConfigError
-from cigri.estimates.start_dates import FIRST_DAY, MOST_NICE, Due, nice, priority, read_origin
+from cigri.estimates.start_dates import FIRST_DAY, MOST_NICE, StartDate, nice, priority, read_origin
 
 NOW = datetime(2025, 6, 1, 10, tzinfo=UTC)
 HOUR, YEAR = timedelta(hours=1), timedelta(days=365)
-DUE = Due(NOW + HOUR, NOW)
+DUE = StartDate(NOW + HOUR, NOW)
 NICE, PRIORITY = "--nice", "-p"
 
 
-def said(driver: str, option: str, due: Due | None, **options: object) -> list[str]:
+def said(driver: str, option: str, due: StartDate | None, **options: object) -> list[str]:
     """The values of an option in what is said to the batch system."""
     words = load(driver, options).submit(BatchRequest("a", 3, 60, due=due)).replace("=", " ").split()
     return [after for word, after in pairwise(words) if word == option]
@@ -40,13 +40,13 @@ def test_jobs_without_a_date_are_as_nice_as_others_jobs() -> None:
 def test_time_origin_is_the_reference_point_and_nice_values_stay_in_their_range() -> None:
     assert said("slurm", NICE, DUE, use_nice=True, time_origin="2025-06-01 10:59") == ["60"]
     for seconds in (-1e9, -1.0, 0.0, 1.0, 2.0**31 - 1, 2.0**31, 1e11):
-        assert 0 <= nice(Due(FIRST_DAY + timedelta(seconds=seconds), NOW)) <= MOST_NICE
-    assert nice(Due(FIRST_DAY + timedelta(seconds=MOST_NICE + 1), NOW)) == MOST_NICE == 2_147_483_645
+        assert 0 <= nice(StartDate(FIRST_DAY + timedelta(seconds=seconds), NOW)) <= MOST_NICE
+    assert nice(StartDate(FIRST_DAY + timedelta(seconds=MOST_NICE + 1), NOW)) == MOST_NICE == 2_147_483_645
 
 
 def test_dates_in_the_past_are_told_too_while_they_are_after_the_origin() -> None:
-    assert nice(Due(NOW - HOUR, NOW)) == nice(DUE) - 7200
-    assert nice(Due(FIRST_DAY - HOUR, NOW)) == 0
+    assert nice(StartDate(NOW - HOUR, NOW)) == nice(DUE) - 7200
+    assert nice(StartDate(FIRST_DAY - HOUR, NOW)) == 0
 
 
 def test_the_default_origin_is_2023_01_01_00_00_00() -> None:
@@ -81,7 +81,7 @@ def test_no_other_format_is_a_date(text: object) -> None:
 
 
 def test_nice_factor_is_the_value_that_nice_increases_each_second() -> None:
-    later = Due(DUE.date + timedelta(seconds=10), NOW)
+    later = StartDate(DUE.date + timedelta(seconds=10), NOW)
     for factor in (0.5, 1.0, 2.0):
         assert nice(later, FIRST_DAY, factor) - nice(DUE, FIRST_DAY, factor) == 10 * factor
     assert said("slurm", NICE, DUE, use_nice=True, nice_factor=0.25) == ["19061100"]
@@ -93,22 +93,22 @@ def test_the_default_factor_is_1() -> None:
 
 def test_a_factor_that_is_too_high_makes_no_later_date_more_urgent() -> None:
     """open-lmake's values wrap; ours stay at the largest."""
-    assert nice(Due(NOW + YEAR, NOW), FIRST_DAY, 1000.0) == nice(DUE, FIRST_DAY, 1000.0) == MOST_NICE
+    assert nice(StartDate(NOW + YEAR, NOW), FIRST_DAY, 1000.0) == nice(DUE, FIRST_DAY, 1000.0) == MOST_NICE
 
 
 def test_with_a_factor_that_is_too_low_dates_near_each_other_are_the_same() -> None:
-    later = Due(DUE.date + HOUR, NOW)
+    later = StartDate(DUE.date + HOUR, NOW)
     assert nice(later, FIRST_DAY, 0.0001) == nice(DUE, FIRST_DAY, 0.0001)
     assert nice(later, FIRST_DAY) - nice(DUE, FIRST_DAY) == 3600
 
 
 def test_grid_engine_is_told_the_same_order_in_what_it_takes_from_users() -> None:
     ahead = [timedelta(), HOUR / 60, HOUR / 2, HOUR, HOUR + HOUR / 30, 24 * HOUR, 25 * HOUR, 30 * 24 * HOUR, YEAR]
-    told = [priority(Due(NOW + one, NOW)) for one in ahead]
+    told = [priority(StartDate(NOW + one, NOW)) for one in ahead]
     assert told[0] == 0
     assert told == sorted(set(told), reverse=True)
-    assert priority(Due(NOW + 100 * YEAR, NOW)) == -1023
-    assert priority(Due(NOW - YEAR, NOW)) == 0
+    assert priority(StartDate(NOW + 100 * YEAR, NOW)) == -1023
+    assert priority(StartDate(NOW - YEAR, NOW)) == 0
     assert said("gridengine", PRIORITY, DUE, use_nice=True) == [str(priority(DUE))] == ["-285"]
 
 

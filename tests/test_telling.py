@@ -7,9 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.formats.subscriptions import Subscribing, read_subscribing
+from cigri.formats.subscriptions import SubscriptionRequest, read_subscribing
 from cigri.presentation.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
-from cigri.presentation.notifications import MOST_KINDS_TOLD, News, gathered, gravest, news_of, severity_of, tag_of
+from cigri.presentation.notifications import (
+    MOST_KINDS_TOLD,
+    Notification,
+    gathered,
+    gravest,
+    news_of,
+    severity_of,
+    tag_of,
+)
 from cigri.states import Channel, EventLevel, NewsTag, Severity
 from modules.notifier.allowed_networks import is_public
 
@@ -20,14 +28,20 @@ MEDIUM, LOW = Severity.MEDIUM, Severity.LOW
 @pytest.mark.parametrize(
     ("written", "read"),
     [
-        ("mail:me@example.org", Subscribing(Channel.MAIL, "me@example.org", ALL, MEDIUM)),
-        ("[END,ERROR]mail:me@x.org", Subscribing(Channel.MAIL, "me@x.org", (NewsTag.END, NewsTag.ERROR), LOW)),
-        (" [ error , end ] mail: me@x.org ", Subscribing(Channel.MAIL, "me@x.org", (NewsTag.END, NewsTag.ERROR), LOW)),
-        ("exec:/bin/told -v 'a b'", Subscribing(Channel.EXEC, "/bin/told -v 'a b'", ALL, MEDIUM)),
-        ("webhook:https://x.org:8443/y?z=1", Subscribing(Channel.WEBHOOK, "https://x.org:8443/y?z=1", ALL, MEDIUM)),
+        ("mail:me@example.org", SubscriptionRequest(Channel.MAIL, "me@example.org", ALL, MEDIUM)),
+        ("[END,ERROR]mail:me@x.org", SubscriptionRequest(Channel.MAIL, "me@x.org", (NewsTag.END, NewsTag.ERROR), LOW)),
+        (
+            " [ error , end ] mail: me@x.org ",
+            SubscriptionRequest(Channel.MAIL, "me@x.org", (NewsTag.END, NewsTag.ERROR), LOW),
+        ),
+        ("exec:/bin/told -v 'a b'", SubscriptionRequest(Channel.EXEC, "/bin/told -v 'a b'", ALL, MEDIUM)),
+        (
+            "webhook:https://x.org:8443/y?z=1",
+            SubscriptionRequest(Channel.WEBHOOK, "https://x.org:8443/y?z=1", ALL, MEDIUM),
+        ),
     ],
 )
-def test_it_is_written_as_oar_writes_it(written: str, read: Subscribing) -> None:
+def test_it_is_written_as_oar_writes_it(written: str, read: SubscriptionRequest) -> None:
     assert read_subscribing(written) == read
     assert read_subscribing(str(read), read.severity) == read
 
@@ -87,7 +101,7 @@ def test_each_event_has_a_tag_and_a_severity() -> None:
     assert severity_of(NewsTag.END, EventLevel.INFO) is Severity.HIGH
 
 
-def failed(task: int, said: str) -> News:
+def failed(task: int, said: str) -> Notification:
     message = f"failure, exit code 1; stderr ends: first line\n{said} {task}"
     return news_of("TASK_FAILED", EventLevel.ERROR, "dahu", message)
 
@@ -106,7 +120,7 @@ def test_nothing_that_is_gathered_is_lost(events: list[tuple[str, str]]) -> None
     news: list[dict[str, Any]] = []
     for code, text in events:
         news = gathered(news, [news_of(code, EventLevel.INFO, "", text)])
-    assert sum(News(**each).number for each in news) == len(events)
+    assert sum(Notification(**each).number for each in news) == len(events)
     assert len(news) <= MOST_KINDS_TOLD + len(NewsTag)
 
 

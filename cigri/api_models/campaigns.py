@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Annotated, Any, NamedTuple
 
-from cigri.api_models.dependencies import AfterView
-from cigri.api_models.failures import FailureKind
+from cigri.api_models.dependencies import DependencyView
+from cigri.api_models.failures import FailureGroup
 from cigri.formats.json_values import INLINE
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, CampaignType, JobState, Outcome, StepState, TaskState
 
@@ -97,7 +97,7 @@ class CampaignView(NamedTuple):
         return self.state in OPEN_CAMPAIGNS
 
 
-class PartView(NamedTuple):
+class CampaignClusterView(NamedTuple):
     """A campaign on one of its clusters."""
 
     campaign_id: int
@@ -186,7 +186,7 @@ class PartView(NamedTuple):
     """What the cluster's configuration says of hours, which jobs of some types follow."""
 
 
-class Obstacle(NamedTuple):
+class RunStatus(NamedTuple):
     """What stands in a campaign's way on a cluster."""
 
     state: str
@@ -195,16 +195,16 @@ class Obstacle(NamedTuple):
     """The same in a sentence; "" where the word says all."""
 
 
-class ShareView(NamedTuple):
+class CampaignClusterStatus(NamedTuple):
     """A campaign on one of its clusters."""
 
-    part: Annotated[PartView, INLINE]
+    part: Annotated[CampaignClusterView, INLINE]
     """The campaign there."""
-    obstacle: Obstacle
+    obstacle: RunStatus
     """What stands in its way there."""
 
 
-class TriedCluster(NamedTuple):
+class ClusterTestAttempt(NamedTuple):
     """A cluster that a test campaign tries, the task that does, its last attempt, and what was `said` of its failure.
 
     Once the campaign is archived nobody knows any more of its job, nor of clusters where there was none.
@@ -232,10 +232,10 @@ class TriedCluster(NamedTuple):
     """The end of its standard error, for the owner."""
 
 
-class ClusterTest(NamedTuple):
+class ClusterTestResult(NamedTuple):
     """A cluster, and how its test went."""
 
-    tried: Annotated[TriedCluster, INLINE]
+    tried: Annotated[ClusterTestAttempt, INLINE]
     """The cluster, and the task that tests it."""
     result: str
     """Passed, failed, cancelled, running, prologue, waiting or cannot."""
@@ -243,7 +243,7 @@ class ClusterTest(NamedTuple):
     """Why it is so, in a sentence."""
 
 
-class WholeCampaign(NamedTuple):
+class CampaignDetail(NamedTuple):
     """A campaign with what is known of it beyond its numbers."""
 
     campaign: Annotated[CampaignView, INLINE]
@@ -254,19 +254,19 @@ class WholeCampaign(NamedTuple):
     """How many intervals were forecast."""
     default_scheduler: str
     """The campaign scheduler of campaigns that name none."""
-    clusters: list[ShareView]
+    clusters: list[CampaignClusterStatus]
     """The campaign on each of its clusters."""
-    failures: list[FailureKind]
+    failures: list[FailureGroup]
     """How its tasks failed, those that failed alike together."""
-    tests: list[ClusterTest]
+    tests: list[ClusterTestResult]
     """Of a test campaign, its clusters."""
-    after: list[AfterView]
+    after: list[DependencyView]
     """Campaigns that it waits for, or has waited for."""
     files_until: datetime | None
     """Until when what its tasks wrote stays on the clusters; null: it is open, or all of it was removed."""
 
 
-class ReplicasView(NamedTuple):
+class ReplicaStatistics(NamedTuple):
     """Replicas of a campaign's last tasks."""
 
     begun: int
@@ -285,7 +285,7 @@ MOST_CELLS = 1000
 """Of a strip."""
 
 
-class StripCell(NamedTuple):
+class TaskStripCell(NamedTuple):
     """Tasks that follow each other."""
 
     first: int

@@ -17,7 +17,7 @@ class ActionResult(NamedTuple):
     """What else is to be known, for those who ask for more."""
 
 
-class Done(NamedTuple):
+class ChangeConfirmation(NamedTuple):
     """What an operator wanted to be so is so."""
 
     message: str

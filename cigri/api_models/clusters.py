@@ -52,7 +52,7 @@ class ClusterView(NamedTuple):
     """The stress it is under, for which less is asked of it."""
 
 
-class Usage(NamedTuple):
+class ClusterUsagePeriod(NamedTuple):
     """Mean cores of a cluster in the period that begins `at`."""
 
     cluster: str
@@ -84,18 +84,18 @@ class ClusterStatus(NamedTuple):
     """Its front-end."""
 
 
-class ClusterDay(NamedTuple):
+class ClusterDayReport(NamedTuple):
     """A cluster, and how full it was in the last 24 hours."""
 
     status: Annotated[ClusterStatus, INLINE]
     """How it is now: its queue, its pace, its last visit."""
-    usage: list[Usage]
+    usage: list[ClusterUsagePeriod]
     """The mean of each quarter of an hour, the oldest first; without those in which nobody visited it."""
     sessions: dict[str, int]
     """SSH sessions that modules keep open there from pass to pass; without those that keep none."""
 
 
-class PropertyView(NamedTuple):
+class NodePropertyView(NamedTuple):
     """What nodes have of one property."""
 
     value: object
@@ -106,12 +106,12 @@ class PropertyView(NamedTuple):
     """Who says so."""
 
 
-class ClassView(NamedTuple):
+class NodeClassView(NamedTuple):
     """Nodes that are alike."""
 
     nodes: int | None
     """How many nodes are alike; null: nobody has looked at them."""
-    properties: dict[str, PropertyView]
+    properties: dict[str, NodePropertyView]
     """What each of them has, by name."""
 
 
@@ -132,11 +132,11 @@ class QueueProperties(NamedTuple):
     """What its jobs must satisfy."""
     unreadable: str
     """What was wrong with the cluster's last answer about its nodes; "": nothing."""
-    classes: list[ClassView]
+    classes: list[NodeClassView]
     """Its nodes, those that are alike together."""
 
 
-class MappedAccount(NamedTuple):
+class AccountMapping(NamedTuple):
     """A grid user whose jobs run under another name on a cluster."""
 
     grid_user: str
@@ -145,7 +145,7 @@ class MappedAccount(NamedTuple):
     """The account that runs their jobs there."""
 
 
-class ClusterStanding(NamedTuple):
+class ClusterSnapshot(NamedTuple):
     """A cluster as last seen, in cores, and our jobs there; null: it has never been seen."""
 
     name: str
@@ -190,15 +190,15 @@ class ClusterStanding(NamedTuple):
 class DeclaredCluster(NamedTuple):
     """A cluster as its operator has declared it, and how it stands."""
 
-    standing: Annotated[ClusterStanding, INLINE]
+    standing: Annotated[ClusterSnapshot, INLINE]
     """What is known of it."""
     state: str
     """How it stands, in words."""
-    accounts: list[MappedAccount]
+    accounts: list[AccountMapping]
     """Grid users whose jobs run there under another name."""
 
 
-class ClusterFallback(NamedTuple):
+class FallbackDecision(NamedTuple):
     """Whether another batch system has to stand in for that of a cluster."""
 
     because: str
@@ -208,7 +208,7 @@ class ClusterFallback(NamedTuple):
 # Nodes that get no jobs.
 
 
-class ExcludedNode(NamedTuple):
+class ExcludedNodeView(NamedTuple):
     """A node that is sick, on trial after that, or drained."""
 
     cluster: str

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from cigri.states import AfterWhen, CampaignState
 
 
-class AfterView(NamedTuple):
+class DependencyView(NamedTuple):
     """A campaign that another one waits for, or has waited for."""
 
     campaign_id: int

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from cigri.states import EventLevel, Outcome
 
 
-class SeenEvent(NamedTuple):
+class EventView(NamedTuple):
     """An event."""
 
     id: int
@@ -54,7 +54,7 @@ class EventCounts(NamedTuple):
     """How many are open that concern clusters and the grid."""
 
 
-class FixedEvents(NamedTuple):
+class FixResult(NamedTuple):
     """What closing events came to."""
 
     fixed: int

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from cigri.states import Outcome
 
 
-class FailureKind(NamedTuple):
+class FailureGroup(NamedTuple):
     """Tasks that failed alike."""
 
     number: int

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from cigri.states import TaskState
 
 
-class WrittenTask(NamedTuple):
+class TaskOutputSummary(NamedTuple):
     """A task that has ended, and where the attempt ran whose outputs are its own."""
 
     number: int
@@ -26,7 +26,7 @@ class WrittenTask(NamedTuple):
     """Where they have been written, and are no longer on the cluster; null: they are to be fetched."""
 
 
-class FetchedOutput(NamedTuple):
+class StreamContent(NamedTuple):
     """An output of a task, or a part of it."""
 
     number: int
@@ -41,14 +41,14 @@ class FetchedOutput(NamedTuple):
     """Its bytes, from the offset on that was asked for, in base64."""
 
 
-class FetchedOutputs(NamedTuple):
+class StreamContents(NamedTuple):
     """As many outputs as one answer holds; who wants the others asks for them again."""
 
-    outputs: list[FetchedOutput]
+    outputs: list[StreamContent]
     """In the order of the numbers; the last one may be a part."""
 
 
-class BroughtFile(NamedTuple):
+class OutputFileContent(NamedTuple):
     """A file that a task has brought, or a part of it."""
 
     number: int
@@ -63,10 +63,10 @@ class BroughtFile(NamedTuple):
     """Its bytes, from the offset on that was asked for, in base64."""
 
 
-class BroughtFiles(NamedTuple):
+class OutputFileContents(NamedTuple):
     """As many as one answer holds; none: there are no more."""
 
-    files: list[BroughtFile]
+    files: list[OutputFileContent]
     """The last one may be a part."""
 
 
@@ -89,7 +89,7 @@ class TakenInputs(NamedTuple):
     """The sums of those whose bytes have another one, which are not."""
 
 
-class SentBytes(NamedTuple):
+class InputUploadStatus(NamedTuple):
     """How much of an input the grid has from you."""
 
     sha256: str

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
-class CheckVerdict(StrEnum):
+class CheckStatus(StrEnum):
     """`odd`: a person may want to look, and no promise is broken."""
 
     GOOD = "good"
@@ -14,23 +14,23 @@ class CheckVerdict(StrEnum):
     ODD = "odd"
 
 
-class Check(NamedTuple):
+class HealthCheck(NamedTuple):
     """Something that should hold of the grid."""
 
     rule: str
     """What should hold."""
-    verdict: CheckVerdict
+    verdict: CheckStatus
     """Whether it does."""
     details: Sequence[str]
     """What is wrong; empty: nothing is."""
 
 
-class Checkup(NamedTuple):
+class HealthReport(NamedTuple):
     """What the doctor finds without looking at every task."""
 
     now: datetime
     """When it looked, by the grid's clock."""
-    checks: list[Check]
+    checks: list[HealthCheck]
     """In the order in which they were made."""
     examined_at: datetime | None
     """When the janitor last looked at every task for broken promises; null: it has never ended a pass."""
@@ -39,7 +39,7 @@ class Checkup(NamedTuple):
 # Whether the grid is at work for somebody's campaigns.
 
 
-class Notices(NamedTuple):
+class OutageReport(NamedTuple):
     """What stands still."""
 
     now: datetime

@@ -9,7 +9,7 @@ MOST_MOMENTS = 200
 """Of a chart."""
 
 
-class CampaignRate(NamedTuple):
+class ThroughputHistory(NamedTuple):
     """How fast a campaign did its tasks in the last day of its life, in periods of the same length."""
 
     campaign_id: int
@@ -33,7 +33,7 @@ class ProgressPoint(NamedTuple):
     """Tasks that had failed then."""
 
 
-class ToldEnd(NamedTuple):
+class EndForecastPoint(NamedTuple):
     """What was forecast of a campaign's end, as it was said then."""
 
     at: datetime
@@ -46,18 +46,18 @@ class ToldEnd(NamedTuple):
     """The late end of this interval; null: none was said."""
 
 
-class ProgressOverTime(NamedTuple):
+class ProgressHistory(NamedTuple):
     """How a campaign came to where it is, and what was expected on the way."""
 
     total: int
     """All its tasks."""
     points: list[ProgressPoint]
     """From when it was submitted until now, or until it ended; at most 200."""
-    forecasts: list[ToldEnd]
+    forecasts: list[EndForecastPoint]
     """The oldest first, without times at which no end was known; at most 200."""
 
 
-class CoresOfCluster(NamedTuple):
+class ClusterCoresSeries(NamedTuple):
     """Cores of a campaign's running jobs on a cluster."""
 
     cluster: str
@@ -66,10 +66,10 @@ class CoresOfCluster(NamedTuple):
     """Cores that its running jobs had there, at each moment."""
 
 
-class CoresOverTime(NamedTuple):
+class CoresHistory(NamedTuple):
     """The cores of a campaign's running jobs over time."""
 
     moments: list[datetime]
     """From when it was submitted until now, or until it ended; at most 200."""
-    clusters: list[CoresOfCluster]
+    clusters: list[ClusterCoresSeries]
     """Each of its clusters that it ever had cores of."""

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from cigri.identity.callers import Scope
+from cigri.identity.callers import AccessScope
 
 
 class CallerView(NamedTuple):
@@ -13,7 +13,7 @@ class CallerView(NamedTuple):
     """Your name on the grid."""
     is_operator: bool
     """Whether you may do what operators may."""
-    scope: Scope
+    scope: AccessScope
     """The most that may be done this way."""
     how: str
     """How this is known: `kernel`, `proxy`, or by which token or session."""
@@ -31,7 +31,7 @@ class SignInLink(NamedTuple):
     """The number of the session that it begins."""
     user: str
     """Whose it is."""
-    scope: Scope
+    scope: AccessScope
     """The most that may be done in it."""
     opens_until: datetime
     """Until when the link opens it, once."""
@@ -58,7 +58,7 @@ class TokenView(NamedTuple):
     """Whose it is."""
     comment: str
     """What it is for."""
-    scope: Scope
+    scope: AccessScope
     """The most that may be done with it."""
     created_at: datetime
     """When it was made."""
@@ -74,7 +74,7 @@ class TokenView(NamedTuple):
     """The SSH key by whose signature it was made; null: the kernel or a proxy said whose it is."""
 
 
-class MintedToken(NamedTuple):
+class CreatedToken(NamedTuple):
     """A token that was just made."""
 
     token: str
@@ -85,7 +85,7 @@ class MintedToken(NamedTuple):
     """Whose it is."""
     comment: str
     """What it is for."""
-    scope: Scope
+    scope: AccessScope
     """The most that may be done with it."""
     expires_at: datetime
     """Until when it is valid."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 from cigri.api_models.tasks import AttemptView
 from cigri.formats.json_values import INLINE
 from cigri.states import JobKind, JobState, KillReason, Outcome
-from cigri.wrapper.termination_cost import Figures
+from cigri.wrapper.termination_cost import TerminationCost
 
 
 class JobView(NamedTuple):
@@ -78,7 +78,7 @@ class JobView(NamedTuple):
     """Seconds that a checkpoint was thought to take then."""
 
 
-class WholeJob(NamedTuple):
+class JobDetail(NamedTuple):
     """A job, what it carries, and what its end would waste."""
 
     job: Annotated[JobView, INLINE]
@@ -87,7 +87,7 @@ class WholeJob(NamedTuple):
     """What its exit code says; null where it is the program's own business."""
     given: dict[str, int]
     """What it asks for in all beside cores, MB of mem and tmp."""
-    figures: Figures | None
+    figures: TerminationCost | None
     """What its end would waste, while it runs."""
     attempts: list[AttemptView]
     """What it carries."""
@@ -95,7 +95,7 @@ class WholeJob(NamedTuple):
     """Why not all that the job says of itself is told."""
 
 
-class JobOutput(NamedTuple):
+class StreamTailView(NamedTuple):
     """The end of an output."""
 
     title: str
@@ -106,10 +106,10 @@ class JobOutput(NamedTuple):
     """Whether it began earlier."""
 
 
-class JobOutputs(NamedTuple):
+class JobStreamTails(NamedTuple):
     """What a job wrote."""
 
-    outputs: list[JobOutput]
+    outputs: list[StreamTailView]
     """In the order of the job's tasks, of each as asked for."""
     why_missing: str
     """Why those are not there that are not."""

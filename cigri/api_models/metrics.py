@@ -6,7 +6,7 @@ from typing import NamedTuple
 from cigri.states import Outcome
 
 
-class ClusterFigures(NamedTuple):
+class ClusterMetrics(NamedTuple):
     """A cluster as last seen."""
 
     cluster: str
@@ -33,7 +33,7 @@ class ClusterFigures(NamedTuple):
     """Our jobs that run there."""
 
 
-class EndFigure(NamedTuple):
+class OutcomeMetric(NamedTuple):
     """What has ended in one way on one cluster since the grid began."""
 
     cluster: str
@@ -50,7 +50,7 @@ class EndFigure(NamedTuple):
     """What these jobs used."""
 
 
-class CommandFigure(NamedTuple):
+class RemoteCommandMetric(NamedTuple):
     """What a module has asked of a cluster's front-end since the grid began."""
 
     cluster: str
@@ -65,7 +65,7 @@ class CommandFigure(NamedTuple):
     """SSH sessions that its process kept open after its last pass."""
 
 
-class ModuleFigures(NamedTuple):
+class ModuleMetrics(NamedTuple):
     """A module since it was first seen."""
 
     name: str
@@ -82,7 +82,7 @@ class ModuleFigures(NamedTuple):
     """Whether the last pass failed."""
 
 
-class GridFigures(NamedTuple):
+class GridMetrics(NamedTuple):
     """The grid at one instant."""
 
     now: datetime
@@ -93,13 +93,13 @@ class GridFigures(NamedTuple):
     """Tasks by state, those of campaigns that are not archived yet."""
     events: dict[str, int]
     """Open events by level."""
-    clusters: list[ClusterFigures]
+    clusters: list[ClusterMetrics]
     """All clusters, by name."""
-    ended: list[EndFigure]
+    ended: list[OutcomeMetric]
     """Each way in which something has ended somewhere."""
-    commands: list[CommandFigure]
+    commands: list[RemoteCommandMetric]
     """Each module on each cluster of which it has asked anything."""
-    modules: list[ModuleFigures]
+    modules: list[ModuleMetrics]
     """All modules that were ever seen."""
     has_almighty: bool
     """Whether an almighty is connected to the database."""
@@ -134,7 +134,7 @@ class UsedWork(NamedTuple):
     """Core-seconds that all of them had asked for by their walltimes, each on the day of its end."""
 
 
-class AccountedWork(NamedTuple):
+class AccountingEntry(NamedTuple):
     """Core-seconds that ended jobs of somebody used on a cluster in the days asked for."""
 
     user: str

@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from cigri.states import CutReason, RejectCode
+from cigri.states import PendingReasonCode, QueueRejectCode
 
 
-class QueueReason(NamedTuple):
+class QueueExplanation(NamedTuple):
     """A queue, judged for the buckets of tasks of a campaign."""
 
     place: str
@@ -21,7 +21,7 @@ class QueueReason(NamedTuple):
     """For how many buckets it was judged."""
     eligible: int
     """For how many of these it is eligible."""
-    code: RejectCode | None
+    code: QueueRejectCode | None
     """What kind of thing is missing."""
     name: str
     """Of what it is missing."""
@@ -35,7 +35,7 @@ class QueueReason(NamedTuple):
     """The same in a sentence."""
 
 
-class ClusterReason(NamedTuple):
+class ClusterExplanation(NamedTuple):
     """A cluster of the grid, and why the campaign has no more jobs there."""
 
     cluster: str
@@ -54,7 +54,7 @@ class ClusterReason(NamedTuple):
     """Since when there are no more."""
     why: str
     """Why there are no more, in a sentence."""
-    reason: CutReason | None
+    reason: PendingReasonCode | None
     """What kept it from more in the last cycle."""
     name: str | None
     """The name of the limit or quota that did."""
@@ -62,5 +62,5 @@ class ClusterReason(NamedTuple):
     """How much of this is used."""
     most: int | None
     """How much of it there is."""
-    queues: list[QueueReason]
+    queues: list[QueueExplanation]
     """The cluster's queues."""

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 
-class AppliedDocument(NamedTuple):
+class ResourceDocumentView(NamedTuple):
     """A document that was applied, as it was written."""
 
     version: int
@@ -17,7 +17,7 @@ class AppliedDocument(NamedTuple):
     """What was written."""
 
 
-class AppliedChanges(NamedTuple):
+class ResourceChanges(NamedTuple):
     """What a document changes, or would."""
 
     changes: list[str]

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 
-class ForetoldCampaign(NamedTuple):
+class CampaignSimulationView(NamedTuple):
     """A campaign as several simulations foretell it; times are seconds from its submission, null: none saw its end."""
 
     name: str
@@ -45,12 +45,12 @@ class ForetoldCampaign(NamedTuple):
     """For these it would not be refused."""
 
 
-class Simulation(NamedTuple):
+class SimulationView(NamedTuple):
     """Campaigns that were looked at together, as if they were submitted now; nothing was."""
 
     at: datetime
     """When they would be submitted."""
-    campaigns: list[ForetoldCampaign]
+    campaigns: list[CampaignSimulationView]
     """Each of them, in the order in which they were sent."""
     closed: dict[str, str]
     """Of the clusters that they name, those that are left out, and why."""

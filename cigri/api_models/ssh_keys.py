@@ -21,7 +21,7 @@ class SshKeyView(NamedTuple):
     """When it was removed, with the tokens that it had given."""
 
 
-class ToldChallenge(NamedTuple):
+class IssuedChallenge(NamedTuple):
     """What is to be signed."""
 
     nonce: str

@@ -2,10 +2,10 @@
 
 from typing import Any, NamedTuple
 
-from cigri.errors import Problem
+from cigri.errors import DescriptionProblem
 
 
-class PlacePreview(NamedTuple):
+class ClusterPreview(NamedTuple):
     """What a campaign would do on one cluster."""
 
     settings: dict[str, Any]
@@ -41,9 +41,9 @@ class CampaignPreview(NamedTuple):
     """How many tasks it has."""
     anywhere: dict[str, Any] | None
     """The settings on clusters that the grid chooses; null: it names its clusters."""
-    clusters: dict[str, PlacePreview]
+    clusters: dict[str, ClusterPreview]
     """Each cluster that it names."""
-    on_any: PlacePreview | None
+    on_any: ClusterPreview | None
     """A cluster that the grid chooses; null: it names its clusters."""
     notify: list[str]
     """Who is told what happens to it, each with the tags of what."""
@@ -58,7 +58,7 @@ class HostPath(NamedTuple):
     """The path."""
 
 
-class TaskStart(NamedTuple):
+class LocalProgramStart(NamedTuple):
     """What a task starts where jobs run on this very host."""
 
     cluster: str
@@ -82,13 +82,13 @@ class CheckedCampaign(NamedTuple):
     """What rules of admission changed."""
     dropped: int
     """Tasks that a test leaves out."""
-    problems: list[Problem]
+    problems: list[DescriptionProblem]
     """For these it would be refused."""
     notes: list[str]
     """For these it would not be refused."""
     missing: list[str]
     """Clusters that it names and that there are not."""
-    starts: list[TaskStart]
+    starts: list[LocalProgramStart]
     """What its first task starts on this very host."""
 
 
@@ -129,7 +129,7 @@ class BackendOptionView(NamedTuple):
     """What it does."""
 
 
-class BackendTableView(NamedTuple):
+class BackendOptionTableView(NamedTuple):
     """What the clusters of one kind of batch system take in its own spelling."""
 
     driver: str
@@ -145,7 +145,7 @@ class BackendTableView(NamedTuple):
 # Campaigns as their users described them.
 
 
-class WrittenDescription(NamedTuple):
+class DescriptionView(NamedTuple):
     """A description as it was written; there may be millions of parameters."""
 
     described: dict[str, Any]

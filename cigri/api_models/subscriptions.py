@@ -39,7 +39,7 @@ class SubscriptionView(NamedTuple):
     """Why the last one that was tried did not get there; null: it did, or none was tried."""
 
 
-class MadeSubscription(NamedTuple):
+class CreatedSubscription(NamedTuple):
     """A subscription that was just made or changed."""
 
     subscription: SubscriptionView
@@ -48,7 +48,7 @@ class MadeSubscription(NamedTuple):
     """By which messages to a URL are signed, when it is new: it is told here only."""
 
 
-class MadeSecret(NamedTuple):
+class RotatedSecret(NamedTuple):
     """A new secret of a subscription; the one before signs nothing any more."""
 
     id: int

@@ -96,7 +96,7 @@ class TaskCommand(NamedTuple):
     """A line for sh there that does the same: with the variables of the description, and the two numbers."""
 
 
-class WholeTask(NamedTuple):
+class TaskDetail(NamedTuple):
     """A task and all its attempts."""
 
     task: Annotated[TaskView, INLINE]

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from cigri.api_models.changes import ActionResult
-from cigri.cli.command import DONE, FAILED, Parser, complain, ids, print_json, safe
+from cigri.cli.command import DONE, FAILED, CommandParser, complain, ids, print_json, safe
 from cigri.cli.grid_client import open_grid
-from cigri.endpoints.dispatch import Grid
+from cigri.endpoints.dispatch import GridClient
 from cigri.errors import CigriError, DatabaseUnavailable, PortalUnavailable
 from cigri.formats.json_values import plain
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 
-Action = Callable[[Grid, int], ActionResult]
+Action = Callable[[GridClient, int], ActionResult]
 
 
-def add_targets(parser: Parser, verb: str) -> None:
+def add_targets(parser: CommandParser, verb: str) -> None:
     """Campaigns, as words or with -c, or jobs with -j; and how the answer is given. `verb`: what is done to jobs."""
     parser.add_argument("campaigns", nargs="*", type=ids, metavar="ID", help="campaigns: 3, or 3,5, or 3-7")
     parser.add_argument("-c", "--campaign", action="append", type=ids, metavar="ID", default=[], help="the same")
@@ -29,7 +29,7 @@ def add_targets(parser: Parser, verb: str) -> None:
     parser.add_argument("--json", action="store_true", help="answer in JSON")
 
 
-def targets(parser: Parser, options: "Namespace") -> tuple[list[int], list[int]]:
+def targets(parser: CommandParser, options: "Namespace") -> tuple[list[int], list[int]]:
     """Ids of campaigns and of jobs, as typed and each once; one of the lists is empty."""
     campaigns = [id for group in [*options.campaigns, *options.campaign] for id in group]
     jobs = [id for group in options.job for id in group]

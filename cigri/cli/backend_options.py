@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from cigri.api_models.submissions import BackendTableView
-from cigri.backend_options import IGNORED, BackendChoice
+from cigri.api_models.submissions import BackendOptionTableView
+from cigri.backend_options import IGNORED, ClusterBackendOptions
 from cigri.cli.command import print_json, safe
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
@@ -23,12 +23,12 @@ def joined(argv: Sequence[str]) -> list[str]:
     return words
 
 
-def wants_tables(choices: Sequence[BackendChoice]) -> bool:
+def wants_tables(choices: Sequence[ClusterBackendOptions]) -> bool:
     """Is one of the words a question for help?"""
     return any({"-h", "--help", "help"} & set(choice.words) for choice in choices)
 
 
-def show_tables(choices: Sequence[BackendChoice], output: str) -> None:
+def show_tables(choices: Sequence[ClusterBackendOptions], output: str) -> None:
     """What the clusters that are named in the choices take, or all."""
     named = sorted({choice.cluster for choice in choices if choice.cluster})
     with open_grid() as grid:
@@ -42,7 +42,7 @@ def show_tables(choices: Sequence[BackendChoice], output: str) -> None:
         _show(table)
 
 
-def _show(table: BackendTableView) -> None:
+def _show(table: BackendOptionTableView) -> None:
     title = f"{table.driver} ({', '.join(table.clusters)})"
     if not table.options:
         print(safe(f"{title} {IGNORED if table.options is None else 'takes no such options'}"))

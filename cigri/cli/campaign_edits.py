@@ -7,13 +7,13 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cigri.cli.command import DONE, LONGEST_ID, Parser, complain, ids, print_json, told_even_if_lost
-from cigri.cli.description_source import Source
+from cigri.cli.command import DONE, LONGEST_ID, CommandParser, complain, ids, print_json, told_even_if_lost
+from cigri.cli.description_source import DescriptionSource
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.campaign_changes import resubmit_tasks, set_priority
 from cigri.endpoints.campaigns import campaign
 from cigri.endpoints.descriptions import description
-from cigri.endpoints.dispatch import Grid
+from cigri.endpoints.dispatch import GridClient
 from cigri.endpoints.submissions import add_tasks as asked_to_add
 from cigri.errors import CigriError, DescriptionError, UsageError
 from cigri.formats.json_values import plain
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cigri.flow.tasks import Span
 
 
-def add_tasks(sources: Sequence[Source], options: argparse.Namespace) -> int:
+def add_tasks(sources: Sequence[DescriptionSource], options: argparse.Namespace) -> int:
     """All tasks are checked, then added in one transaction."""
     campaign_id = options.campaign[0]
     with open_grid() as grid:
@@ -42,7 +42,7 @@ def add_tasks(sources: Sequence[Source], options: argparse.Namespace) -> int:
     return DONE
 
 
-def _send_files(grid: Grid, campaign_id: int, parameters: Sequence[object], base: Path) -> str:
+def _send_files(grid: GridClient, campaign_id: int, parameters: Sequence[object], base: Path) -> str:
     """Those that the tasks take along, if they do: the sum of their list."""
     written = grid.ask(description, campaign_id=campaign_id).described
     wanted = next((value for key, value in written.items() if key.lower() == "task_inputs" and value), None)
@@ -59,7 +59,7 @@ def _send_files(grid: Grid, campaign_id: int, parameters: Sequence[object], base
     return read.sums.sha256
 
 
-def _checked(grid: Grid, sources: Sequence[Source], campaign_id: int) -> list[list[object]]:
+def _checked(grid: GridClient, sources: Sequence[DescriptionSource], campaign_id: int) -> list[list[object]]:
     """The parameters of each source; raise with every problem of every source."""
     parameters: list[list[object]] = []
     faults: list[str] = []
@@ -99,7 +99,7 @@ def change_priority(campaign_id: int, priority: int, output: str) -> None:
 # Those that their user has cancelled are only done again when that is said.
 
 
-def add_options(parser: Parser) -> None:
+def add_options(parser: CommandParser) -> None:
     """`--resubmit` and what says which tasks, of which at most one may be given."""
     parser.add_argument(
         "--resubmit", type=ids, metavar="ID", help="do failed tasks of this campaign again, all of them"
@@ -112,7 +112,7 @@ def add_options(parser: Parser) -> None:
     )
 
 
-def check(parser: Parser, options: argparse.Namespace) -> None:
+def check(parser: CommandParser, options: argparse.Namespace) -> None:
     """Options that do not go together."""
     if options.resubmit is None:
         if options.failed or options.cancelled or options.tasks:

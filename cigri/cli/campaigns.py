@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from cigri.api_models.campaigns import CampaignView, ClusterTest, PartView, ReplicasView, ShareView, WholeCampaign
+from cigri.api_models.campaigns import (
+    CampaignClusterStatus,
+    CampaignClusterView,
+    CampaignDetail,
+    CampaignView,
+    ClusterTestResult,
+    ReplicaStatistics,
+)
 from cigri.api_models.dependencies import BlockedTasks
 from cigri.api_models.failures import ErrorView
 from cigri.cli.failures import gather_errors, print_kinds
@@ -22,7 +29,7 @@ TEST_COLUMNS = ("Cluster", "Job", "Test", "Why")
 LONGEST_TAIL = 300
 
 
-def print_cluster_tests(tests: Sequence[ClusterTest], headerless: bool) -> None:
+def print_cluster_tests(tests: Sequence[ClusterTestResult], headerless: bool) -> None:
     """A line for each cluster, with its verdict."""
     lines = [
         (test.tried.cluster, test.tried.job_id, test.result, shortened(localised(test.why), LONGEST_TAIL))
@@ -83,7 +90,7 @@ def print_summary(campaigns: Sequence[CampaignView], now: datetime, headerless: 
     print_table(SUMMARY_COLUMNS, rows, prose=("Name",), headerless=headerless)
 
 
-def print_campaign(whole: WholeCampaign, replicas: ReplicasView | None, now: datetime, headerless: bool) -> None:
+def print_campaign(whole: CampaignDetail, replicas: ReplicaStatistics | None, now: datetime, headerless: bool) -> None:
     """One campaign; `replicas` None: they were not asked for."""
     c = whole.campaign
     print_fields([*_fields(whole, now), *_more_fields(whole, replicas)])
@@ -99,7 +106,7 @@ def print_campaign(whole: WholeCampaign, replicas: ReplicasView | None, now: dat
         print_kinds(c, whole.failures)
 
 
-def _print_shares(shares: Sequence[ShareView], headerless: bool) -> None:
+def _print_shares(shares: Sequence[CampaignClusterStatus], headerless: bool) -> None:
     print_table(SHARE_COLUMNS, [*map(_share, shares)], headerless=headerless)
     for share in shares:
         if share.obstacle.explanation:
@@ -168,7 +175,7 @@ def _median(c: CampaignView) -> str | None:
     return f"{duration(c.median)}, 95 % within {duration(c.p95)}" if c.median and c.p95 else None
 
 
-def _fields(whole: WholeCampaign, now: datetime) -> list[tuple[str, object]]:
+def _fields(whole: CampaignDetail, now: datetime) -> list[tuple[str, object]]:
     c = whole.campaign
     counts = f"{c.blocked} blocked, " if c.blocked else ""
     counts += f"{c.waiting} waiting, {c.assigned} in jobs, {c.done} done, {c.failed} failed, {c.cancelled} cancelled"
@@ -198,7 +205,7 @@ def _fields(whole: WholeCampaign, now: datetime) -> list[tuple[str, object]]:
     ]
 
 
-def _outputs(whole: WholeCampaign) -> str | None:
+def _outputs(whole: CampaignDetail) -> str | None:
     c, until = whole.campaign, moment(whole.files_until)
     facts = [collecting(c)] if c.collected + c.uncollected + c.lost else []
     facts += [f"on clusters until {until}; `gridget {c.id}` brings them"] if until and not c.collected else []
@@ -224,7 +231,7 @@ def _priority(c: CampaignView) -> str | None:
     return ", ".join(facts) or None
 
 
-def _more_fields(whole: WholeCampaign, replicas: ReplicasView | None) -> list[tuple[str, object]]:
+def _more_fields(whole: CampaignDetail, replicas: ReplicaStatistics | None) -> list[tuple[str, object]]:
     """The scheduler that serves it now, the intervals that were forecast of its end, and what became of replicas."""
     spent = None
     if replicas is not None and (replicas.begun or whole.campaign.max_replicas):
@@ -237,7 +244,7 @@ def _more_fields(whole: WholeCampaign, replicas: ReplicasView | None) -> list[tu
     ]
 
 
-def _trust(whole: WholeCampaign) -> str | None:
+def _trust(whole: CampaignDetail) -> str | None:
     if whole.calibration is None:
         return None
     return f"{100 * whole.calibration:.0f} % of {whole.intervals} intervals told beforehand held the end"
@@ -253,7 +260,7 @@ def _scheduler(campaign: CampaignView, default: str) -> str:
     return f"{usual}, and finalize now that no task waits: it replicates the last ones"
 
 
-def _failures(parts: Sequence[PartView]) -> list[tuple[str, object]]:
+def _failures(parts: Sequence[CampaignClusterView]) -> list[tuple[str, object]]:
     """Shares of all ended attempts."""
     failed, resubmitted = sum(part.failed for part in parts), sum(part.resubmitted for part in parts)
     ended = sum(part.done for part in parts) + failed + resubmitted
@@ -263,7 +270,7 @@ def _failures(parts: Sequence[PartView]) -> list[tuple[str, object]]:
     ]
 
 
-def _share(share: ShareView) -> tuple[object, ...]:
+def _share(share: CampaignClusterStatus) -> tuple[object, ...]:
     part = share.part
     return (
         part.cluster,

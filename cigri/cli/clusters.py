@@ -4,7 +4,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 
-from cigri.api_models.clusters import ClusterStatus, ClusterView, Usage
+from cigri.api_models.clusters import ClusterStatus, ClusterUsagePeriod, ClusterView
 from cigri.cli.command import safe
 from cigri.cli.table_printing import print_fields, print_table
 from cigri.formats.units import localised
@@ -50,7 +50,7 @@ def print_info(status: ClusterStatus, hours: str) -> None:
     )
 
 
-def print_usage(usage: Sequence[Usage], headerless: bool) -> None:
+def print_usage(usage: Sequence[ClusterUsagePeriod], headerless: bool) -> None:
     """What `gridclusters -u` shows: mean cores of each cluster in each period, by the time when it began."""
     rows = [(u.cluster, moment(u.at), u.total, u.used, u.used_by_us, u.free, u.unavailable) for u in usage]
     print_table(USAGE_COLUMNS, rows, headerless=headerless)

@@ -37,7 +37,7 @@ OF_THE_HOST = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUO
 _NO_TEXT = re.compile("[\ud800-\udfff]")  # what Python makes of other bytes
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """Whole option names only, a version, and examples after the help."""
 
     def __init__(self, name: str, description: str, examples: str) -> None:

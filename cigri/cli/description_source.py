@@ -6,14 +6,14 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cigri.errors import DescriptionError, Problem
+from cigri.errors import DescriptionError, DescriptionProblem
 
 if TYPE_CHECKING:
     from cigri.cli.sending_inputs import Sendable
     from cigri.jdl import Format
 
 
-class Handed:
+class PreparedSubmission:
     """A description as it is handed over: all that is its user's is read. Iterated, it gives what is sent: the
     description, then the parameters that stand beside it, again and again."""
 
@@ -26,7 +26,7 @@ class Handed:
         return chain([self.described], self.beside)
 
 
-class Source(NamedTuple):
+class DescriptionSource(NamedTuple):
     """Text as it was given: a file's name ("-" is standard input), or the JSON itself."""
 
     is_file: bool
@@ -51,9 +51,11 @@ class Source(NamedTuple):
             with open_file(Path(self.given)) as stream:
                 return read_text(stream)
         except OSError as error:
-            raise DescriptionError([Problem("the file", f"cannot be read: {error.strerror}")]) from None
+            raise DescriptionError([DescriptionProblem("the file", f"cannot be read: {error.strerror}")]) from None
         except UnicodeDecodeError as error:
-            raise DescriptionError([Problem("the file", f"is not UTF-8 text (byte {error.start})")]) from None
+            raise DescriptionError(
+                [DescriptionProblem("the file", f"is not UTF-8 text (byte {error.start})")]
+            ) from None
 
     def format(self) -> "Format | None":
         """By the file's name; None: by its content."""
@@ -66,7 +68,7 @@ class Source(NamedTuple):
         """Where relative paths in it begin."""
         return Path(self.given).parent if self.is_file else Path()
 
-    def handed(self) -> list[Handed]:
+    def handed(self) -> list[PreparedSubmission]:
         """One, or as many as it has stages.
 
         Raise DescriptionError when it, or a file of parameters that it names, cannot be read.
@@ -80,10 +82,10 @@ class Source(NamedTuple):
             return [self._handed(self.name, described)]
         return [self._handed(f"{self.name}, {stage['name']}", stage) for stage in stages]
 
-    def _handed(self, name: str, described: object) -> Handed:
+    def _handed(self, name: str, described: object) -> PreparedSubmission:
         from cigri.inputs.reading import read_inputs
         from cigri.inputs.task_files import read_described
-        from cigri.jdl.parameter_files import FileLines
+        from cigri.jdl.parameter_files import ParameterFileLines
         from cigri.jdl.parsing import param_file, without_params
         from cigri.outputs.destination import resolve_destinations
 
@@ -91,7 +93,7 @@ class Source(NamedTuple):
         lines = param_file(described, base, Path.home())
         described, inputs = read_inputs(resolve_destinations(described, base), base)
         beside: Iterable[object]
-        if not isinstance(lines, FileLines):
+        if not isinstance(lines, ParameterFileLines):
             described, beside = without_params(described)
         elif lines.can_be_read_again:
             beside = lines
@@ -99,7 +101,7 @@ class Source(NamedTuple):
         else:
             beside = list(lines)
         described, files = read_described(described, beside, base)
-        return Handed(name, described, beside, [*inputs, *files])
+        return PreparedSubmission(name, described, beside, [*inputs, *files])
 
     def parameters(self) -> list[object]:
         """Raise DescriptionError when it is no list of them."""

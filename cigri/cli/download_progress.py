@@ -8,7 +8,7 @@ from cigri.presentation.formatting import size
 TOLD_AGAIN = 0.5  # seconds between two lines on a terminal
 
 
-class Delivery:
+class DownloadProgress:
     """`had`: was here already; `absent`: is not on the cluster any more; `wrong`: sentences."""
 
     def __init__(self) -> None:

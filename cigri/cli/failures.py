@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cigri.api_models.campaigns import CampaignView
-from cigri.api_models.failures import ErrorView, FailureKind
+from cigri.api_models.failures import ErrorView, FailureGroup
 from cigri.cli.command import DONE, complain, print_json, safe
 from cigri.formats.json_values import plain
 from cigri.presentation.exit_codes import explain
@@ -14,7 +14,7 @@ from cigri.presentation.formatting import moment
 from cigri.states import Outcome
 
 if TYPE_CHECKING:
-    from cigri.api_models.events import SeenEvent
+    from cigri.api_models.events import EventView
 
 ENDED = re.compile(rf"({'|'.join(Outcome)}), exit code (\d+|None)")
 MOST_READ = 10_000  # events
@@ -23,7 +23,7 @@ MOST_RANGES = 10
 GATHERED_FROM = 3  # events that are alike
 
 
-def show_failed(campaign: CampaignView, kinds: Sequence[FailureKind], *, as_json: bool) -> int:
+def show_failed(campaign: CampaignView, kinds: Sequence[FailureGroup], *, as_json: bool) -> int:
     """All kinds, and what may be done."""
     if as_json:
         print_json(plain(kinds))
@@ -35,7 +35,7 @@ def show_failed(campaign: CampaignView, kinds: Sequence[FailureKind], *, as_json
     return DONE
 
 
-def print_kinds(campaign: CampaignView, kinds: Sequence[FailureKind]) -> None:
+def print_kinds(campaign: CampaignView, kinds: Sequence[FailureGroup]) -> None:
     """The most frequent kinds, under a campaign."""
     print()
     for kind in kinds[:MOST_KINDS]:
@@ -48,11 +48,11 @@ def print_kinds(campaign: CampaignView, kinds: Sequence[FailureKind]) -> None:
     )
 
 
-def gather(events: "Sequence[SeenEvent]") -> "list[list[SeenEvent]]":
+def gather(events: "Sequence[EventView]") -> "list[list[EventView]]":
     """In the order of events; failures of tasks that are many and alike together, where the last of them stands."""
     by_id = {event.id: event for event in events}
     failed = [event for event in events if event.code == TASK_FAILED]
-    places: dict[int, list[SeenEvent]] = {}
+    places: dict[int, list[EventView]] = {}
     for is_open in (True, False):
         failures = [_failure_of_event(event) for event in failed if (event.closed_at is None) is is_open]
         for kind in alike(failures):
@@ -82,7 +82,7 @@ def _failure_of_error(error: ErrorView) -> TaskFailure:
     return TaskFailure(error.campaign_id, task, error.cluster, outcome, exit_code, words, error.job_id, error.id)
 
 
-def gathered_text(events: "Sequence[SeenEvent]") -> str:
+def gathered_text(events: "Sequence[EventView]") -> str:
     """Several failures that are alike: their headline, then which events, tasks and jobs they are."""
     failures = [_failure_of_event(event) for event in events]
     last = events[-1]
@@ -100,17 +100,17 @@ def gathered_text(events: "Sequence[SeenEvent]") -> str:
     )
 
 
-def _failure_of_event(event: "SeenEvent") -> TaskFailure:
+def _failure_of_event(event: "EventView") -> TaskFailure:
     task = -1 if event.task is None else event.task
     ended = (event.outcome, event.exit_code, last_said(event.message))
     return TaskFailure(event.campaign_id or 0, task, event.cluster, *ended, event.job_id, event.id)
 
 
-def _id(event: "SeenEvent | ErrorView") -> int:
+def _id(event: "EventView | ErrorView") -> int:
     return event.id
 
 
-def _lines(campaign: CampaignView, kinds: Sequence[FailureKind]) -> Iterator[str]:
+def _lines(campaign: CampaignView, kinds: Sequence[FailureGroup]) -> Iterator[str]:
     for kind in kinds:
         yield headline(kind)
         if kind.means:

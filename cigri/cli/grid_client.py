@@ -7,17 +7,17 @@ from pathlib import Path
 
 from cigri import installation
 from cigri.cli.command import grid_user, open_database
-from cigri.endpoints.dispatch import Grid, Here
-from cigri.endpoints.portal_client import Remote
+from cigri.endpoints.dispatch import GridClient, InProcessClient
+from cigri.endpoints.portal_client import PortalClient
 from cigri.endpoints.remote_portal import find_elsewhere
 from cigri.identity.callers import SUPERUSER, Caller
 
 
 @contextmanager
-def open_grid() -> Iterator[Grid]:
+def open_grid() -> Iterator[GridClient]:
     """The portal that CIGRI_URL names, or the one of this host; else the database, which then is the caller's own."""
     if (place := find_elsewhere(os.environ) or installation.find_portal()) is not None:
-        remote = Remote(place)
+        remote = PortalClient(place)
         try:
             yield remote
         finally:
@@ -30,7 +30,7 @@ def open_grid() -> Iterator[Grid]:
             owner = database_owner(conn)
         user = grid_user()
         is_operator = user in (SUPERUSER, owner) or _is_ours(installation.embedded_directory())
-        yield Here(database, Caller(user, is_operator))
+        yield InProcessClient(database, Caller(user, is_operator))
 
 
 def holds_database() -> bool:

@@ -4,7 +4,7 @@ from argparse import ArgumentTypeError, Namespace
 from collections.abc import Mapping, Sequence
 
 from cigri.api_models.clusters import ClusterStatus
-from cigri.cli.command import DONE, Parser, command, complain, print_json
+from cigri.cli.command import DONE, CommandParser, command, complain, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.clusters import (
     LONGEST_PAST,
@@ -15,7 +15,7 @@ from cigri.endpoints.clusters import (
     eligible_queues,
     properties,
 )
-from cigri.endpoints.dispatch import Grid
+from cigri.endpoints.dispatch import GridClient
 from cigri.formats.json_values import plain
 
 EXAMPLES = """\
@@ -51,7 +51,7 @@ def main(argv: list[str]) -> int:
 
 
 def _parse(argv: list[str]) -> Namespace:
-    parser = Parser("gridclusters", "Show the clusters of the grid.", EXAMPLES)
+    parser = CommandParser("gridclusters", "Show the clusters of the grid.", EXAMPLES)
     parser.add_argument("clusters", metavar="CLUSTER", nargs="*", help="names or ids; none: all")
     view = parser.add_mutually_exclusive_group()
     view.add_argument("-i", "--infos", action="store_true", help="all about each cluster, but for secrets")
@@ -88,7 +88,7 @@ def _print(told: Sequence[ClusterStatus], hours: Mapping[str, str], asked: Names
         print_list(told, asked.headerless)
 
 
-def _usage(grid: Grid, asked: Namespace) -> int:
+def _usage(grid: GridClient, asked: Namespace) -> int:
     from cigri.cli.clusters import print_usage
 
     usage = grid.ask(cluster_usage, names=asked.clusters, hours=asked.hours or HOURS)
@@ -101,7 +101,7 @@ def _usage(grid: Grid, asked: Namespace) -> int:
     return DONE
 
 
-def _properties(grid: Grid, asked: Namespace) -> int:
+def _properties(grid: GridClient, asked: Namespace) -> int:
     from cigri.cli.properties import print_properties
 
     queues = grid.ask(properties, names=asked.clusters, project=asked.project)
@@ -112,7 +112,7 @@ def _properties(grid: Grid, asked: Namespace) -> int:
     return DONE
 
 
-def _eligible(grid: Grid, asked: Namespace) -> int:
+def _eligible(grid: GridClient, asked: Namespace) -> int:
     from cigri.cli.properties import print_eligible
 
     tree = grid.ask(eligible_queues, where=asked.where, names=asked.clusters, project=asked.project)

@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from cigri.api_models.changes import ActionResult
 from cigri.cli.actions import Action, add_targets, carry_out, targets
-from cigri.cli.command import Parser, command
+from cigri.cli.command import CommandParser, command
 from cigri.endpoints import Endpoint
 from cigri.endpoints.campaign_changes import (
     cancel_campaign,
@@ -43,8 +43,8 @@ def main(argv: list[str]) -> int:
     return carry_out(act, wanted, options)
 
 
-def _parser() -> Parser:
-    parser = Parser(
+def _parser() -> CommandParser:
+    parser = CommandParser(
         "griddel", "Cancel, pause, resume or purge campaigns, or kill jobs; or ask for checkpoints.", EXAMPLES
     )
     add_targets(parser, "kill")
@@ -64,7 +64,7 @@ def _parser() -> Parser:
     return parser
 
 
-def _asked(parser: Parser, options: Namespace) -> tuple[Action, list[int]]:
+def _asked(parser: CommandParser, options: Namespace) -> tuple[Action, list[int]]:
     campaigns, jobs = targets(parser, options)
     if not jobs:
         return lambda grid, id: grid.ask(ON_CAMPAIGNS[options.verb], campaign_id=id), campaigns

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from itertools import starmap
 from typing import Any
 
-from cigri.api_models.events import SeenEvent
-from cigri.cli.command import DONE, FAILED, Parser, command, complain, ids, print_json, safe
+from cigri.api_models.events import EventView
+from cigri.cli.command import DONE, FAILED, CommandParser, command, complain, ids, print_json, safe
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.audit import audit_trail
-from cigri.endpoints.dispatch import Grid
+from cigri.endpoints.dispatch import GridClient
 from cigri.endpoints.events import event_counts, events, fix_events
 from cigri.endpoints.paging import walk
 from cigri.formats.id_ranges import written_ids
@@ -49,8 +49,8 @@ def _together(*groups: list[list[int]]) -> set[int]:
     return {id for group in groups for ids in group for id in ids}
 
 
-def _parser() -> Parser:
-    parser = Parser("gridevents", "Show what went wrong, and say that it is fixed.", EXAMPLES)
+def _parser() -> CommandParser:
+    parser = CommandParser("gridevents", "Show what went wrong, and say that it is fixed.", EXAMPLES)
     parser.add_argument("campaigns", nargs="*", type=ids, metavar="ID", help="campaigns: 3, or 3,5, or 3-7")
     parser.add_argument("-c", "--campaign", action="append", type=ids, metavar="ID", default=[], help="the same")
     parser.add_argument("-g", "--global", action="store_true", dest="is_global", help="events of clusters and the grid")
@@ -72,7 +72,7 @@ def _limit(text: str) -> int:
     return int(text)
 
 
-def _check(parser: Parser, options: argparse.Namespace) -> None:
+def _check(parser: CommandParser, options: argparse.Namespace) -> None:
     campaigns = options.campaigns or options.campaign
     if options.audit and (campaigns or options.event or options.is_global or options.fix or options.all):
         parser.error("--audit stands alone, with -n or --json")
@@ -88,7 +88,7 @@ def _check(parser: Parser, options: argparse.Namespace) -> None:
         parser.error("fix what? give a campaign, or an event with -e")
 
 
-def _list(grid: Grid, which: dict[str, Any], options: argparse.Namespace) -> int:
+def _list(grid: GridClient, which: dict[str, Any], options: argparse.Namespace) -> int:
     from cigri.cli.failures import MOST_READ, gather, gathered_text
 
     which = which | {"with_closed": options.all}
@@ -109,7 +109,7 @@ def _list(grid: Grid, which: dict[str, Any], options: argparse.Namespace) -> int
     return DONE
 
 
-def _audit(grid: Grid, options: argparse.Namespace) -> int:
+def _audit(grid: GridClient, options: argparse.Namespace) -> int:
     changes = walk(grid, audit_trail, EVENTS_SHOWN if options.limit is None else options.limit or None)
     if options.json:
         print_json(plain(changes))
@@ -131,7 +131,7 @@ def _nothing(options: argparse.Namespace, elsewhere: int) -> str:
     return f"there is no open event of your campaigns; clusters and the grid have {elsewhere}: `gridevents --global`"
 
 
-def _written(event: SeenEvent) -> str:
+def _written(event: EventView) -> str:
     """Two or more lines: what, where and when; then the message, indented."""
     from cigri.presentation.exit_codes import explain
     from cigri.presentation.formatting import moment, parameter_words, shortened
@@ -152,7 +152,7 @@ def _written(event: SeenEvent) -> str:
     return "\n".join([head, *(f"    {line}" for line in details)])
 
 
-def _advise(told: Sequence[SeenEvent], options: argparse.Namespace) -> None:
+def _advise(told: Sequence[EventView], options: argparse.Namespace) -> None:
     is_open = [event for event in told if event.closed_at is None]
     if options.is_global or not is_open:
         return
@@ -161,7 +161,7 @@ def _advise(told: Sequence[SeenEvent], options: argparse.Namespace) -> None:
     complain(f"`gridevents {which} --fix` closes them; with --resubmit the failed tasks are done again")
 
 
-def _fix(grid: Grid, which: dict[str, Any], options: argparse.Namespace) -> int:
+def _fix(grid: GridClient, which: dict[str, Any], options: argparse.Namespace) -> int:
     answer = grid.ask(fix_events, **which, resubmit=options.resubmit)
     if options.json:
         print_json(plain(answer))

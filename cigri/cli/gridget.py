@@ -6,13 +6,13 @@ from argparse import ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from cigri.api_models.campaigns import WholeCampaign
-from cigri.api_models.files import WrittenTask
-from cigri.cli.command import DONE, FAILED, Parser, command, complain, ids
-from cigri.cli.download_progress import Delivery
+from cigri.api_models.campaigns import CampaignDetail
+from cigri.api_models.files import TaskOutputSummary
+from cigri.cli.command import DONE, FAILED, CommandParser, command, complain, ids
+from cigri.cli.download_progress import DownloadProgress
 from cigri.cli.grid_client import open_grid
-from cigri.cli.output_file_downloads import FileBringer
-from cigri.cli.stream_downloads import StreamBringer
+from cigri.cli.output_file_downloads import OutputFileDownloader
+from cigri.cli.stream_downloads import StreamDownloader
 from cigri.endpoints.campaigns import campaign
 from cigri.endpoints.jobs import STREAMS
 from cigri.endpoints.outputs import WRITTEN_AT_ONCE, written
@@ -43,9 +43,9 @@ def main(argv: list[str]) -> int:
     with open_grid() as grid:
         whole = grid.ask(campaign, campaign_id=asked.id)
         place = asked.directory or Path(f"campaign-{asked.id}")
-        brought, delivery = Brought(place, asked.id, whole.campaign.submitted_at), Delivery()
-        streams = StreamBringer(grid, brought, delivery, asked.id, asked.streams)
-        files = FileBringer(grid, brought, delivery, asked.id)
+        brought, delivery = Brought(place, asked.id, whole.campaign.submitted_at), DownloadProgress()
+        streams = StreamDownloader(grid, brought, delivery, asked.id, asked.streams)
+        files = OutputFileDownloader(grid, brought, delivery, asked.id)
         while True:
             delivery.begin_again()
             files.elsewhere.clear()
@@ -70,7 +70,7 @@ def main(argv: list[str]) -> int:
 
 
 def _parse(argv: list[str]) -> Namespace:
-    parser = Parser("gridget", "Bring what the tasks of a campaign wrote to one directory.", EXAMPLES)
+    parser = CommandParser("gridget", "Bring what the tasks of a campaign wrote to one directory.", EXAMPLES)
     parser.add_argument("id", metavar="ID", type=_one, help="the campaign")
     parser.add_argument("directory", metavar="DIR", type=Path, nargs="?", help="where to; usually campaign-ID")
     chosen = parser.add_mutually_exclusive_group()
@@ -85,7 +85,7 @@ def _parse(argv: list[str]) -> Namespace:
     return asked
 
 
-def _tell(delivery: Delivery, place: Path, whole: WholeCampaign, tasks: int, asked: Namespace) -> None:
+def _tell(delivery: DownloadProgress, place: Path, whole: CampaignDetail, tasks: int, asked: Namespace) -> None:
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
     facts = [f"{delivery.summary} to {place}/"]
@@ -105,7 +105,7 @@ def _tell(delivery: Delivery, place: Path, whole: WholeCampaign, tasks: int, ask
         complain(f"they stay on the clusters until {moment(whole.files_until)}")
 
 
-def _elsewhere(tasks: Sequence[WrittenTask]) -> str:
+def _elsewhere(tasks: Sequence[TaskOutputSummary]) -> str:
     files = sum(task.files for task in tasks)
     first = f"those of task {tasks[0].number} to {tasks[0].place}"
     return f"{files} files of {len(tasks)} tasks were collected before, {first}"

@@ -4,9 +4,9 @@ from argparse import Namespace
 
 from cigri.api_models.changes import ActionResult
 from cigri.cli.actions import add_targets, carry_out, targets
-from cigri.cli.command import Parser, command
+from cigri.cli.command import CommandParser, command
 from cigri.endpoints.campaign_changes import hold_campaign, release_campaign
-from cigri.endpoints.dispatch import Grid
+from cigri.endpoints.dispatch import GridClient
 from cigri.endpoints.job_changes import hold_job, release_job
 
 HOLD_EXAMPLES = """\
@@ -32,7 +32,7 @@ def hold(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     campaigns, jobs = _targets(parser, options)
 
-    def act(grid: Grid, id: int) -> ActionResult:
+    def act(grid: GridClient, id: int) -> ActionResult:
         if jobs:
             return grid.ask(hold_job, job_id=id, waiting_only=options.waiting_only)
         return grid.ask(hold_campaign, campaign_id=id, cluster=options.cluster, waiting_only=options.waiting_only)
@@ -51,7 +51,7 @@ def resume(argv: list[str]) -> int:
     if options.regardless and (jobs or options.cluster):
         parser.error("--regardless is for whole campaigns: what waits for others does so on every cluster")
 
-    def act(grid: Grid, id: int) -> ActionResult:
+    def act(grid: GridClient, id: int) -> ActionResult:
         if jobs:
             return grid.ask(release_job, job_id=id)
         return grid.ask(release_campaign, campaign_id=id, cluster=options.cluster, regardless=options.regardless)
@@ -59,14 +59,14 @@ def resume(argv: list[str]) -> int:
     return carry_out(act, campaigns or jobs, options)
 
 
-def _parser(name: str, description: str, examples: str, verb: str) -> Parser:
-    parser = Parser(name, description, examples)
+def _parser(name: str, description: str, examples: str, verb: str) -> CommandParser:
+    parser = CommandParser(name, description, examples)
     add_targets(parser, verb)
     parser.add_argument("--cluster", metavar="NAME", default="", help=f"{verb} only what is on this cluster")
     return parser
 
 
-def _targets(parser: Parser, options: Namespace) -> tuple[list[int], list[int]]:
+def _targets(parser: CommandParser, options: Namespace) -> tuple[list[int], list[int]]:
     campaigns, jobs = targets(parser, options)
     if jobs and options.cluster:
         parser.error("--cluster is for campaigns; a job is on one cluster anyway")

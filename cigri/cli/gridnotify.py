@@ -3,11 +3,11 @@
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterator, Sequence
 
-from cigri.api_models.subscriptions import MadeSubscription, SubscriptionView
-from cigri.cli.command import DONE, FAILED, Parser, command, complain, ids, print_json, told_even_if_lost
+from cigri.api_models.subscriptions import CreatedSubscription, SubscriptionView
+from cigri.cli.command import DONE, FAILED, CommandParser, command, complain, ids, print_json, told_even_if_lost
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
-from cigri.endpoints.dispatch import Grid
+from cigri.endpoints.dispatch import GridClient
 from cigri.endpoints.identity import whoami
 from cigri.endpoints.subscriptions import (
     new_secret,
@@ -46,8 +46,8 @@ def main(argv: list[str]) -> int:
         return _subscribe(grid, options, addresses) if addresses else _list(grid, options)
 
 
-def _parser() -> Parser:
-    parser = Parser("gridnotify", "Be told what happens to your campaigns.", EXAMPLES)
+def _parser() -> CommandParser:
+    parser = CommandParser("gridnotify", "Be told what happens to your campaigns.", EXAMPLES)
     parser.add_argument(
         "address", nargs="*", metavar="ADDRESS", help="as a description has it: [END,ERROR]mail:me@x.org"
     )
@@ -86,7 +86,7 @@ def _addresses(options: Namespace) -> list[str]:
     return [*options.address, *(f"{way}:{target}" for way, targets in by_way for target in targets)]
 
 
-def _check(parser: Parser, options: Namespace, addresses: Sequence[str]) -> None:
+def _check(parser: CommandParser, options: Namespace, addresses: Sequence[str]) -> None:
     others = [options.list, options.unsubscribe is not None, options.secret is not None]
     if sum(others) > 1 or (addresses and (options.list or options.secret is not None)):
         parser.error("list, subscribe, unsubscribe or make a secret: one of them")
@@ -98,7 +98,7 @@ def _check(parser: Parser, options: Namespace, addresses: Sequence[str]) -> None
         parser.error("--operator is about clusters and the grid, and about no campaign")
 
 
-def _subscribe(grid: Grid, options: Namespace, addresses: Sequence[str]) -> int:
+def _subscribe(grid: GridClient, options: Namespace, addresses: Sequence[str]) -> int:
     severity = Severity(options.severity) if options.severity else None
     made = [*_made(grid, options, addresses, severity)]
     if options.json:
@@ -116,8 +116,8 @@ def _subscribe(grid: Grid, options: Namespace, addresses: Sequence[str]) -> int:
 
 
 def _made(
-    grid: Grid, options: Namespace, addresses: Sequence[str], severity: Severity | None
-) -> Iterator[MadeSubscription]:
+    grid: GridClient, options: Namespace, addresses: Sequence[str], severity: Severity | None
+) -> Iterator[CreatedSubscription]:
     campaigns = sorted({id for ids in options.campaign for id in ids})
     for address in addresses:
         if options.operator:
@@ -128,7 +128,7 @@ def _made(
             yield grid.ask(subscribe_to_campaign, campaign_id=id, address=address, severity=severity)
 
 
-def _list(grid: Grid, options: Namespace) -> int:
+def _list(grid: GridClient, options: Namespace) -> int:
     told = grid.ask(subscriptions)
     if options.json:
         print_json(plain(told))
@@ -140,7 +140,7 @@ def _list(grid: Grid, options: Namespace) -> int:
     return DONE
 
 
-def _unsubscribe(grid: Grid, options: Namespace, addresses: Sequence[str]) -> int:
+def _unsubscribe(grid: GridClient, options: Namespace, addresses: Sequence[str]) -> int:
     numbers = [options.unsubscribe] if options.unsubscribe else [*_numbers(grid, options, addresses)]
     ended = [grid.ask(unsubscribe, subscription_id=number) for number in numbers]
     if options.json:
@@ -153,7 +153,7 @@ def _unsubscribe(grid: Grid, options: Namespace, addresses: Sequence[str]) -> in
     return DONE if ended else FAILED
 
 
-def _numbers(grid: Grid, options: Namespace, addresses: Sequence[str]) -> Iterator[int]:
+def _numbers(grid: GridClient, options: Namespace, addresses: Sequence[str]) -> Iterator[int]:
     """Of one's own with these addresses, of the campaigns that are named, or of all."""
     wanted = {address.rpartition("]")[2] if address.startswith("[") else address for address in addresses}
     campaigns = {id for ids in options.campaign for id in ids}
@@ -164,7 +164,7 @@ def _numbers(grid: Grid, options: Namespace, addresses: Sequence[str]) -> Iterat
             yield view.id
 
 
-def _new_secret(grid: Grid, options: Namespace) -> int:
+def _new_secret(grid: GridClient, options: Namespace) -> int:
     made = grid.ask(new_secret, subscription_id=options.secret)
     with told_even_if_lost(lambda: f"the secret was not shown; `gridnotify --secret {made.id}` makes another"):
         print_json(plain(made)) if options.json else print(made.secret)

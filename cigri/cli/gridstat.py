@@ -8,14 +8,14 @@ from cigri.cli.command import (
     DONE,
     FAILED,
     LONGEST_ID,
-    Parser,
+    CommandParser,
     command,
     complain,
     ids,
     print_json,
 )
 from cigri.cli.grid_client import open_grid
-from cigri.endpoints.dispatch import Grid
+from cigri.endpoints.dispatch import GridClient
 from cigri.endpoints.paging import walk
 from cigri.errors import NotFound
 from cigri.formats.id_ranges import written_ids
@@ -24,7 +24,7 @@ from cigri.states import TaskState
 
 if TYPE_CHECKING:
     from cigri.api_models.campaigns import CampaignView
-    from cigri.api_models.tasks import TaskView, WholeTask
+    from cigri.api_models.tasks import TaskDetail, TaskView
 
 EXAMPLES = """\
   gridstat                 all open campaigns
@@ -73,7 +73,7 @@ def main(argv: list[str]) -> int:
 
 
 def _parse(argv: list[str]) -> Namespace:
-    parser = Parser("gridstat", "Show how campaigns, tasks and jobs stand.", EXAMPLES)
+    parser = CommandParser("gridstat", "Show how campaigns, tasks and jobs stand.", EXAMPLES)
     parser.add_argument("ids", metavar="ID", nargs="*", type=ids, help="campaigns: 3, or 3,5, or 3-7")
     parser.add_argument("-c", "--campaign", metavar="ID", action="append", type=ids, default=[], help="the same")
     parser.add_argument("-a", "--all", action="store_true", help="list campaigns that have ended as well")
@@ -143,7 +143,7 @@ def _wrong(asked: Namespace, named: int) -> list[tuple[object, str]]:
     ]
 
 
-def _list(grid: Grid, asked: Namespace) -> int:
+def _list(grid: GridClient, asked: Namespace) -> int:
     from cigri.cli.campaigns import print_list, print_summary
     from cigri.cli.outages import warn
     from cigri.endpoints.campaigns import campaign, campaigns
@@ -165,7 +165,7 @@ def _list(grid: Grid, asked: Namespace) -> int:
     return FAILED if missing else DONE
 
 
-def _campaign(grid: Grid, asked: Namespace) -> int:
+def _campaign(grid: GridClient, asked: Namespace) -> int:
     from cigri.cli.campaigns import print_campaign
     from cigri.cli.jobs import print_tasks
     from cigri.cli.outages import warn
@@ -188,7 +188,7 @@ def _campaign(grid: Grid, asked: Namespace) -> int:
     return DONE
 
 
-def _failed(grid: Grid, asked: Namespace) -> int:
+def _failed(grid: GridClient, asked: Namespace) -> int:
     from cigri.cli.failures import show_failed
     from cigri.cli.outages import warn
     from cigri.endpoints.campaigns import failures
@@ -199,7 +199,7 @@ def _failed(grid: Grid, asked: Namespace) -> int:
     return show_failed(campaign, kinds, as_json=asked.json)
 
 
-def _why(grid: Grid, asked: Namespace) -> int:
+def _why(grid: GridClient, asked: Namespace) -> int:
     from cigri.cli.outages import warn
     from cigri.cli.pending_reasons import print_reasons
     from cigri.endpoints.pending_reasons import why
@@ -218,7 +218,7 @@ def _why(grid: Grid, asked: Namespace) -> int:
     return DONE
 
 
-def _tell_after(grid: Grid, campaign: "CampaignView") -> None:
+def _tell_after(grid: GridClient, campaign: "CampaignView") -> None:
     """For which campaigns it waits."""
     if not campaign.blocked:
         return
@@ -233,7 +233,7 @@ def _tell_after(grid: Grid, campaign: "CampaignView") -> None:
     print()
 
 
-def _named(grid: Grid, campaign_id: int, asked: Namespace) -> "CampaignView":
+def _named(grid: GridClient, campaign_id: int, asked: Namespace) -> "CampaignView":
     from cigri.endpoints.campaigns import campaigns
 
     found = grid.ask(campaigns, ids=str(campaign_id), user=asked.username)
@@ -247,7 +247,7 @@ def _require_user(campaign: "CampaignView", asked: Namespace) -> None:
         raise NotFound(f"no campaign {campaign.id}{_of(asked)}; `gridstat -a` lists all")
 
 
-def _tasks(grid: Grid, campaign: "CampaignView", asked: Namespace) -> "list[TaskView]":
+def _tasks(grid: GridClient, campaign: "CampaignView", asked: Namespace) -> "list[TaskView]":
     """In order where an offset is given or all have room; else those launched last."""
     from cigri.endpoints.tasks import latest_tasks, tasks
 
@@ -257,7 +257,7 @@ def _tasks(grid: Grid, campaign: "CampaignView", asked: Namespace) -> "list[Task
     return walk(grid, tasks, number, campaign_id=campaign.id, after=(asked.offset or 0) - 1)
 
 
-def _errors(grid: Grid, asked: Namespace) -> int:
+def _errors(grid: GridClient, asked: Namespace) -> int:
     from cigri.cli.campaigns import print_errors
     from cigri.endpoints.campaigns import campaigns, errors
 
@@ -274,7 +274,7 @@ def _errors(grid: Grid, asked: Namespace) -> int:
     return DONE
 
 
-def _task(grid: Grid, asked: Namespace) -> int:
+def _task(grid: GridClient, asked: Namespace) -> int:
     from cigri.cli.jobs import print_task
 
     whole = _find_task(grid, asked)
@@ -287,7 +287,7 @@ def _task(grid: Grid, asked: Namespace) -> int:
     return DONE
 
 
-def _find_task(grid: Grid, asked: Namespace) -> "WholeTask":
+def _find_task(grid: GridClient, asked: Namespace) -> "TaskDetail":
     from cigri.endpoints.tasks import task, task_by_id
 
     campaign_id, number = asked.task
@@ -296,7 +296,7 @@ def _find_task(grid: Grid, asked: Namespace) -> "WholeTask":
     return grid.ask(task, campaign_id=campaign_id, number=number)
 
 
-def _job(grid: Grid, asked: Namespace) -> int:
+def _job(grid: GridClient, asked: Namespace) -> int:
     from cigri.cli.jobs import print_job
     from cigri.endpoints.jobs import job
 
@@ -312,7 +312,7 @@ def _job(grid: Grid, asked: Namespace) -> int:
     return DONE
 
 
-def _outputs_of(grid: Grid, job_id: int | None, asked: Namespace, task: "TaskView | None" = None) -> int:
+def _outputs_of(grid: GridClient, job_id: int | None, asked: Namespace, task: "TaskView | None" = None) -> int:
     """Of all tasks of the job, or of one."""
     from cigri.cli.jobs import print_outputs
     from cigri.endpoints.jobs import outputs

@@ -7,8 +7,8 @@ from functools import partial
 from cigri.backend_options import read_choices
 from cigri.cli import backend_options, campaign_edits
 from cigri.cli.campaign_edits import add_tasks, change_priority, read_priority
-from cigri.cli.command import DONE, Parser, command, ids
-from cigri.cli.description_source import Source
+from cigri.cli.command import DONE, CommandParser, command, ids
+from cigri.cli.description_source import DescriptionSource
 from cigri.cli.submitting import submit
 
 EXAMPLES = """\
@@ -50,9 +50,9 @@ def main(argv: list[str]) -> int:
     return add_tasks(sources, options) if sources else DONE
 
 
-def _parser() -> Parser:
-    parser = Parser("gridsub", "Submit campaigns of tasks to the grid.", EXAMPLES)
-    file, text = partial(Source, True), partial(Source, False)
+def _parser() -> CommandParser:
+    parser = CommandParser("gridsub", "Submit campaigns of tasks to the grid.", EXAMPLES)
+    file, text = partial(DescriptionSource, True), partial(DescriptionSource, False)
     parser.add_argument("files", nargs="*", type=file, metavar="FILE", help="campaign description; - is standard input")
     parser.add_argument(
         "-f", "--file", dest="sources", action="append", type=file, metavar="FILE", help="the same, as CiGri 3 has it"
@@ -86,9 +86,9 @@ def _parser() -> Parser:
     return parser
 
 
-def _sources(parser: Parser, options: argparse.Namespace) -> list[Source]:
+def _sources(parser: CommandParser, options: argparse.Namespace) -> list[DescriptionSource]:
     described = [*(options.sources or []), *options.files]
-    additional: list[Source] = options.more or []
+    additional: list[DescriptionSource] = options.more or []
     if options.campaign is None:
         if options.check and options.simulate:
             parser.error("--check and --simulate are two questions: ask one")
@@ -96,7 +96,7 @@ def _sources(parser: Parser, options: argparse.Namespace) -> list[Source]:
             parser.error("-F and -J add tasks to a campaign: say which with -c ID")
         if not described and sys.stdin.isatty():
             parser.error("no campaign is described: give a FILE, -j JSON, or a description on standard input")
-        sources = described or [Source(True, "-")]
+        sources = described or [DescriptionSource(True, "-")]
     else:
         if len(options.campaign) != 1:
             parser.error("-c takes one campaign")
@@ -109,6 +109,6 @@ def _sources(parser: Parser, options: argparse.Namespace) -> list[Source]:
         if options.check and options.priority is not None:
             parser.error("--check changes nothing, and --priority of a campaign that is there only does that")
         sources = additional
-    if sources.count(Source(True, "-")) > 1:
+    if sources.count(DescriptionSource(True, "-")) > 1:
         parser.error("standard input can be read once only")
     return sources

@@ -3,8 +3,8 @@
 from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 
-from cigri.api_models.identity import MintedToken, TokenView
-from cigri.cli.command import DONE, Parser, command, complain, grid_user, print_json, told_even_if_lost
+from cigri.api_models.identity import CreatedToken, TokenView
+from cigri.cli.command import DONE, CommandParser, command, complain, grid_user, print_json, told_even_if_lost
 from cigri.cli.grid_client import open_grid
 from cigri.cli.gridtoken_keys import keys
 from cigri.cli.table_printing import print_table
@@ -12,7 +12,7 @@ from cigri.endpoints.identity import USUAL_LIFE, create_token, get_tokens, revok
 from cigri.errors import UsageError
 from cigri.formats.json_values import plain
 from cigri.formats.units import HOW_DURATION, as_local, read_duration
-from cigri.identity.callers import Scope
+from cigri.identity.callers import AccessScope
 from cigri.presentation.formatting import moment
 
 TOKEN_COLUMNS = ("id", "user", "scope", "state", "created", "expires", "last used", "SSH key", "comment")
@@ -27,15 +27,15 @@ EXAMPLES = """\
 
 @command
 def main(argv: list[str]) -> int:
-    parser = Parser("gridtoken", "Make, list and revoke tokens: who shows one of yours is you.", EXAMPLES)
+    parser = CommandParser("gridtoken", "Make, list and revoke tokens: who shows one of yours is you.", EXAMPLES)
     parser.add_argument("action", choices=tuple(ACTIONS), help="gridtoken create --help tells its options")
     return ACTIONS[parser.parse_args(argv[:1]).action](argv[1:])
 
 
 def _create(argv: list[str]) -> int:
-    parser = Parser("gridtoken create", "Make a token, and print it once.", EXAMPLES)
+    parser = CommandParser("gridtoken create", "Make a token, and print it once.", EXAMPLES)
     parser.add_argument(
-        "--scope", choices=[str(scope) for scope in Scope], default="read", help="what it allows; usually read"
+        "--scope", choices=[str(scope) for scope in AccessScope], default="read", help="what it allows; usually read"
     )
     parser.add_argument(
         "--expires", type=_seconds, default=USUAL_LIFE, metavar="TIME", help="12h, 30d (usually), 90d at most"
@@ -59,23 +59,23 @@ def _create(argv: list[str]) -> int:
     return DONE
 
 
-def _made(options: Namespace) -> MintedToken:
+def _made(options: Namespace) -> CreatedToken:
     asked = {"expires_in": options.expires, "comment": options.comment, "for_root": options.root}
     with open_grid() as grid:
-        return grid.ask(create_token, scope=Scope(options.scope), **asked)
+        return grid.ask(create_token, scope=AccessScope(options.scope), **asked)
 
 
-def _signed_for(options: Namespace) -> MintedToken:
+def _signed_for(options: Namespace) -> CreatedToken:
     from cigri.cli.signed_token import create_by_key
-    from cigri.ssh_keys.challenge_text import WantedToken
+    from cigri.ssh_keys.challenge_text import RequestedToken
 
     user = options.user or grid_user()
-    wanted = WantedToken(user, "", Scope(options.scope), options.expires, options.comment)
+    wanted = RequestedToken(user, "", AccessScope(options.scope), options.expires, options.comment)
     return create_by_key(Path(options.ssh_key), wanted, for_root=options.root)
 
 
 def _list(argv: list[str]) -> int:
-    options = _parse(Parser("gridtoken list", "Your tokens; operators see those of everybody.", EXAMPLES), argv)
+    options = _parse(CommandParser("gridtoken list", "Your tokens; operators see those of everybody.", EXAMPLES), argv)
     with open_grid() as grid:
         tokens = grid.ask(get_tokens)
     if options.json:
@@ -86,7 +86,7 @@ def _list(argv: list[str]) -> int:
 
 
 def _revoke(argv: list[str]) -> int:
-    parser = Parser("gridtoken revoke", "Make a token worthless.", EXAMPLES)
+    parser = CommandParser("gridtoken revoke", "Make a token worthless.", EXAMPLES)
     parser.add_argument("id", type=int, metavar="ID", help="its number, as `gridtoken list` shows it")
     options = _parse(parser, argv)
     with open_grid() as grid:
@@ -101,7 +101,7 @@ def _revoke(argv: list[str]) -> int:
 ACTIONS = {"create": _create, "list": _list, "revoke": _revoke, "keys": keys}
 
 
-def _parse(parser: Parser, argv: list[str]) -> Namespace:
+def _parse(parser: CommandParser, argv: list[str]) -> Namespace:
     parser.add_argument("--json", action="store_true", help="answer in JSON")
     return parser.parse_args(argv)
 

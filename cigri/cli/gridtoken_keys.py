@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from cigri.api_models.ssh_keys import SshKeyView
-from cigri.cli.command import DONE, Parser, print_json
+from cigri.cli.command import DONE, CommandParser, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.ssh_keys import add_key, get_keys, remove_key
@@ -22,7 +22,9 @@ EXAMPLES = """\
 
 
 def keys(argv: list[str]) -> int:
-    parser = Parser("gridtoken keys", "Register, list and remove SSH keys, whose signatures give tokens.", EXAMPLES)
+    parser = CommandParser(
+        "gridtoken keys", "Register, list and remove SSH keys, whose signatures give tokens.", EXAMPLES
+    )
     parser.add_argument("action", choices=tuple(ACTIONS), help="gridtoken keys add --help tells its options")
     return ACTIONS[parser.parse_args(argv[:1]).action](argv[1:])
 
@@ -65,8 +67,8 @@ def _remove(argv: list[str]) -> int:
 ACTIONS = {"add": _add, "list": _list, "remove": _remove}
 
 
-def _parser(name: str, description: str) -> Parser:
-    parser = Parser(name, description, EXAMPLES)
+def _parser(name: str, description: str) -> CommandParser:
+    parser = CommandParser(name, description, EXAMPLES)
     parser.add_argument("--json", action="store_true", help="answer in JSON")
     return parser
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from cigri.api_models.metrics import UsedWork
-from cigri.cli.command import DONE, Parser, command, complain, print_json
+from cigri.cli.command import DONE, CommandParser, command, complain, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.eligibility.quotas import KINDS_OF_JOBS
@@ -27,7 +27,7 @@ EXAMPLES = """\
 
 @command
 def main(argv: list[str]) -> int:
-    parser = Parser("gridusage", "Show the core-hours of jobs that have ended, by day of UTC.", EXAMPLES)
+    parser = CommandParser("gridusage", "Show the core-hours of jobs that have ended, by day of UTC.", EXAMPLES)
     parser.add_argument("--from", type=_day, dest="since", metavar="DAY", help="the first day, as 2026-10-01")
     parser.add_argument("--to", type=_day, dest="until", metavar="DAY", help="the last day; usually today")
     parser.add_argument(

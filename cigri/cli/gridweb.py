@@ -3,13 +3,13 @@
 import os
 
 from cigri import installation
-from cigri.cli.command import DONE, Parser, command, complain, told_even_if_lost
+from cigri.cli.command import DONE, CommandParser, command, complain, told_even_if_lost
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.identity import create_link, end_sessions
 from cigri.endpoints.remote_portal import find_elsewhere
 from cigri.errors import ConfigError
 from cigri.formats.units import as_local
-from cigri.identity.callers import Scope
+from cigri.identity.callers import AccessScope
 
 EXAMPLES = """\
   gridweb                  open what it prints: the browser is you for 12 hours
@@ -19,10 +19,10 @@ EXAMPLES = """\
 
 @command
 def main(argv: list[str]) -> int:
-    parser = Parser("gridweb", "Print a link that lets a browser in as you, once and within a minute.", EXAMPLES)
+    parser = CommandParser("gridweb", "Print a link that lets a browser in as you, once and within a minute.", EXAMPLES)
     parser.add_argument(
         "--scope",
-        choices=[str(scope) for scope in Scope],
+        choices=[str(scope) for scope in AccessScope],
         default="submit",
         help="what may be done: look; change campaigns of yours (default); what operators may",
     )
@@ -33,7 +33,7 @@ def main(argv: list[str]) -> int:
         return _sign_out()
     _require_portal()
     with open_grid() as grid:
-        made = grid.ask(create_link, scope=Scope(options.scope), for_root=options.root)
+        made = grid.ask(create_link, scope=AccessScope(options.scope), for_root=options.root)
     with told_even_if_lost(lambda: "the link was not shown; `gridweb` makes another"):
         print(made.url)
     complain(

@@ -13,11 +13,11 @@ from cigri.presentation.formatting import duration, moment, parameter_words, sho
 from cigri.states import JobState, Outcome, TaskState
 
 if TYPE_CHECKING:
-    from cigri.api_models.jobs import JobView, WholeJob
-    from cigri.wrapper.termination_cost import Figures
+    from cigri.api_models.jobs import JobDetail, JobView
+    from cigri.wrapper.termination_cost import TerminationCost
 
 if TYPE_CHECKING:
-    from cigri.api_models.jobs import JobOutputs
+    from cigri.api_models.jobs import JobStreamTails
 
 TASK_COLUMNS = (
     "Task",
@@ -55,7 +55,7 @@ def print_tasks(tasks: Sequence[TaskView], headerless: bool) -> None:
     print_table(TASK_COLUMNS, rows, prose=("Parameter", "Node"), headerless=headerless)
 
 
-def print_job(whole: "WholeJob", headerless: bool) -> None:
+def print_job(whole: "JobDetail", headerless: bool) -> None:
     """What `gridstat -j` shows: its fields, and a line for each attempt that it carries."""
     amounts = ", ".join(f"{name} {amount}{' MB' * (name in COUNTED_IN_MB)}" for name, amount in whole.given.items())
     print_fields([*_fields(whole.job), ("Given", amounts or None), *_figures(whole.figures)])
@@ -151,7 +151,7 @@ def _rhythm(job: "JobView") -> str | None:
     return f"every {duration(job.checkpoint_period)}, chosen by the grid: {why}"
 
 
-def _figures(figures: "Figures | None") -> list[tuple[str, object]]:
+def _figures(figures: "TerminationCost | None") -> list[tuple[str, object]]:
     """What the end of a running job would waste, in seconds of one core."""
     if figures is None:
         return []
@@ -196,7 +196,7 @@ def _job_state(state: JobState, is_halted: bool) -> str:
 # `gridstat -j JOB -O -E`: what a job wrote, as it is.
 
 
-def print_outputs(job_id: int, answer: "JobOutputs") -> int:
+def print_outputs(job_id: int, answer: "JobStreamTails") -> int:
     """Print each output, under a title where there are several; 1 when one of them is missing."""
     has_titles = len(answer.outputs) > 1
     for output in answer.outputs:

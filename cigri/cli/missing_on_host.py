@@ -6,23 +6,23 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from cigri.api_models.submissions import HostPath, TaskStart
+from cigri.api_models.submissions import HostPath, LocalProgramStart
 from cigri.cli.command import complain
 
 
-def tell_missing(name: str, starts: Iterable[TaskStart]) -> None:
+def tell_missing(name: str, starts: Iterable[LocalProgramStart]) -> None:
     """A warning each: by the time that its tasks run it may be there. `name` is that of the source."""
     for sentence in missing_here(starts):
         complain(f"{name}: {sentence}")
 
 
-def missing_here(starts: Iterable[TaskStart]) -> Iterator[str]:
+def missing_here(starts: Iterable[LocalProgramStart]) -> Iterator[str]:
     """One sentence for each thing that tasks would miss, as the caller sees this host."""
     sentences = (f"{start.cluster}: {sentence}" for start in starts for sentence in _missing(start))
     yield from dict.fromkeys(sentences)
 
 
-def _missing(start: TaskStart) -> Iterator[str]:
+def _missing(start: LocalProgramStart) -> Iterator[str]:
     directory, program = Path(_path(start.directory)), _path(start.program)
     search = start.search if start.search is not None else os.environ.get("PATH", os.defpath)
     for sentence in chain(_faults_of_directory(directory), _faults_of_program(program, directory, search)):

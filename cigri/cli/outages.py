@@ -4,13 +4,13 @@ from collections.abc import Collection
 from datetime import datetime
 
 from cigri.cli.command import complain
-from cigri.endpoints.dispatch import Grid
+from cigri.endpoints.dispatch import GridClient
 from cigri.endpoints.health import notices
 from cigri.formats.id_ranges import written_ids
 from cigri.formats.units import localised
 
 
-def warn(grid: Grid, ids: Collection[int] | None, user: str = "") -> datetime:
+def warn(grid: GridClient, ids: Collection[int] | None, user: str = "") -> datetime:
     """Complain of all that keeps these campaigns, None: all open ones, from going on; give the grid's time."""
     found = grid.ask(notices, ids=written_ids(ids), user=user)
     for sentence in found.sentences:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cigri.api_models.pending_reasons import ClusterReason, QueueReason
+from cigri.api_models.pending_reasons import ClusterExplanation, QueueExplanation
 from cigri.cli.table_printing import print_table
 from cigri.formats.units import localised
 from cigri.presentation.formatting import moment
@@ -11,7 +11,7 @@ QUEUES = ("Queue", "Eligible", "Since", "Why not")
 REASON_HEADINGS = ("Cluster", "State", "To launch", "Waiting", "Running", "Since", "Why no more")
 
 
-def print_reasons(reasons: Sequence[ClusterReason], headerless: bool) -> None:
+def print_reasons(reasons: Sequence[ClusterExplanation], headerless: bool) -> None:
     """Two tables: the clusters of the campaign, and all queues of the grid."""
     lines = [
         (row.cluster, row.state, row.to_launch, row.waiting, row.running, moment(row.since), localised(row.why))
@@ -25,7 +25,7 @@ def print_reasons(reasons: Sequence[ClusterReason], headerless: bool) -> None:
     print_table(QUEUES, queues, prose=("Queue", "Why not"), headerless=headerless)
 
 
-def _verdict(queue: QueueReason) -> str:
+def _verdict(queue: QueueExplanation) -> str:
     if not queue.buckets:
         return "unknown"
     if 0 < queue.eligible < queue.buckets:
@@ -33,5 +33,5 @@ def _verdict(queue: QueueReason) -> str:
     return "yes" if queue.eligible else "no"
 
 
-def _name(reason: ClusterReason) -> str:
+def _name(reason: ClusterExplanation) -> str:
     return reason.cluster

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterator
 from typing import Literal
 
-from cigri.api_models.submissions import CampaignPreview, PlacePreview
+from cigri.api_models.submissions import CampaignPreview, ClusterPreview
 from cigri.formats.units import COUNTED_IN_MB, as_clock, as_duration
 from cigri.jdl import ClusterSettings
-from cigri.jdl.outputs import Collect
+from cigri.jdl.outputs import CollectSettings
 from cigri.presentation.formatting import size
 from cigri.requirements import BUILT_IN, parse_requirement
 
@@ -54,7 +54,7 @@ def _lines(campaign: CampaignPreview, missing: Collection[str]) -> Iterator[str]
             yield f"    and {_tasks(more)} more"
 
 
-def _places(campaign: CampaignPreview) -> Iterator[tuple[str, PlacePreview]]:
+def _places(campaign: CampaignPreview) -> Iterator[tuple[str, ClusterPreview]]:
     """Clusters that the grid may choose are one place, but for those on which a rule has changed something."""
     if campaign.on_any:
         yield "any eligible cluster", campaign.on_any
@@ -119,7 +119,7 @@ def _how_often(period: int | Literal["never"] | None) -> str:
     return "" if period == "never" else f", every {as_clock(period)}"
 
 
-def _collecting(collect: Collect) -> Iterator[tuple[str, str]]:
+def _collecting(collect: CollectSettings) -> Iterator[tuple[str, str]]:
     yield "collect", COLLECTING[collect.when]
     if collect.to is None:
         return

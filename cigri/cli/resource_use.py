@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from cigri.api_models.campaigns import PartView
+from cigri.api_models.campaigns import CampaignClusterView
 from cigri.cli.table_printing import print_fields, print_table
 from cigri.presentation.formatting import duration, size
 
@@ -12,7 +12,7 @@ SHORTEST_PROFILED = 5.0  # seconds on the mean: what shorter tasks use is mostly
 FEWEST_PROFILED = 5  # tasks, before anything is said of them all
 
 
-def print_profiles(parts: Sequence[PartView], headerless: bool) -> None:
+def print_profiles(parts: Sequence[CampaignClusterView], headerless: bool) -> None:
     """A line for each cluster where tasks have told what they used; nothing where none has, or they are too short."""
     told = [part for part in parts if part.profiled and (part.mean or 0.0) >= SHORTEST_PROFILED]
     if told:
@@ -22,14 +22,14 @@ def print_profiles(parts: Sequence[PartView], headerless: bool) -> None:
         print_fields(advice)
 
 
-def _row(part: PartView) -> tuple[object, ...]:
+def _row(part: CampaignClusterView) -> tuple[object, ...]:
     busy = "" if part.busy is None else f"{part.busy:.1f} of {part.width}"
     amounts = (part.bytes_read, part.most_read, part.bytes_written, part.most_written)
     sizes = [None if amount is None else size(amount) for amount in amounts]
     return (part.cluster, part.profiled, duration(part.cpu), duration(part.most_cpu), busy, *sizes)
 
 
-def _advice(part: PartView) -> Iterator[str]:
+def _advice(part: CampaignClusterView) -> Iterator[str]:
     """Where half of the cores would do; a tenth of one more is the system's."""
     if part.busy is None or part.profiled < FEWEST_PROFILED:
         return

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Protocol
 
-from cigri.endpoints.dispatch import Grid
+from cigri.endpoints.dispatch import GridClient
 from cigri.endpoints.inputs import lacked_inputs, send_input, sent_input
 from cigri.endpoints.inputs import send_inputs as send_many
 from cigri.errors import CigriError
@@ -32,7 +32,7 @@ class Sendable(Protocol):
     def open(self) -> BinaryIO: ...
 
 
-def send_inputs(grid: Grid, inputs: Sequence[Sendable]) -> None:
+def send_inputs(grid: GridClient, inputs: Sequence[Sendable]) -> None:
     """Raise CigriError where one cannot be sent."""
     if len(inputs) > FEW:
         lacked = {*grid.send(lacked_inputs, [read.sha256 for read in inputs]).sums}
@@ -46,7 +46,7 @@ def send_inputs(grid: Grid, inputs: Sequence[Sendable]) -> None:
                 _send(grid, read, content, known.held)
 
 
-def _send_small(grid: Grid, inputs: Sequence[Sendable]) -> None:
+def _send_small(grid: GridClient, inputs: Sequence[Sendable]) -> None:
     """Many in one request; raise CigriError for those that have changed since they were read."""
     total, done = sum(read.size for read in inputs), 0
     for together in _portions(inputs):
@@ -78,7 +78,7 @@ def _content(read: Sendable) -> bytes:
         return content.read(SMALL_INPUT)
 
 
-def _send(grid: Grid, read: Sendable, content: BinaryIO, held: int) -> None:
+def _send(grid: GridClient, read: Sendable, content: BinaryIO, held: int) -> None:
     """From where it was cut."""
     is_stored = False
     while not is_stored:

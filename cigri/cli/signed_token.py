@@ -4,16 +4,16 @@ import os
 from contextlib import closing
 from pathlib import Path
 
-from cigri.api_models.identity import MintedToken
+from cigri.api_models.identity import CreatedToken
 from cigri.endpoints.challenges import answer_challenge, create_challenge
-from cigri.endpoints.portal_client import Remote
+from cigri.endpoints.portal_client import PortalClient
 from cigri.endpoints.remote_portal import URL_VARIABLE, find_address
 from cigri.errors import CigriError, UsageError
-from cigri.ssh_keys.challenge_text import WantedToken, text_to_sign
+from cigri.ssh_keys.challenge_text import RequestedToken, text_to_sign
 from cigri.ssh_keys.keygen import sign
 
 
-def create_by_key(key: Path, wanted: WantedToken, *, for_root: bool) -> MintedToken:
+def create_by_key(key: Path, wanted: RequestedToken, *, for_root: bool) -> CreatedToken:
     """At the grid that CIGRI_URL names, whose name takes the place of `wanted.host`.
 
     What is signed we write ourselves: a portal that asked for another text would use the signature elsewhere.
@@ -24,7 +24,7 @@ def create_by_key(key: Path, wanted: WantedToken, *, for_root: bool) -> MintedTo
             f"--ssh-key is for a grid elsewhere: ${URL_VARIABLE} names it; here the kernel says who you are"
         )
     wanted = wanted._replace(host=place.host)
-    with closing(Remote(place)) as remote:
+    with closing(PortalClient(place)) as remote:
         told = remote.ask(create_challenge, **wanted._asdict(), for_root=for_root)
         text = text_to_sign(told.grid, wanted, told.nonce)
         if text != told.text:

@@ -5,20 +5,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import chain
 
-from cigri.api_models.simulations import ForetoldCampaign, Simulation
+from cigri.api_models.simulations import CampaignSimulationView, SimulationView
 from cigri.cli.command import DONE, complain, print_json, safe
-from cigri.cli.description_source import Handed, Source
+from cigri.cli.description_source import DescriptionSource, PreparedSubmission
 from cigri.cli.grid_client import open_grid
 from cigri.cli.submitting import ask, asked_of, read, refusal, told_problems
 from cigri.cli.table_printing import print_table
-from cigri.endpoints.dispatch import Grid
+from cigri.endpoints.dispatch import GridClient
 from cigri.endpoints.submissions import simulate_campaigns
 from cigri.errors import DescriptionError
 from cigri.formats.json_values import plain
 from cigri.presentation.formatting import duration, how_simulated, moment, no_end
 
 
-def simulate(sources: Sequence[Source], options: argparse.Namespace) -> int:
+def simulate(sources: Sequence[DescriptionSource], options: argparse.Namespace) -> int:
     """All of them together. Nothing is submitted."""
     faults: list[str] = []
     sets = [readable for source in sources if (readable := read(source, faults))]
@@ -39,7 +39,7 @@ def simulate(sources: Sequence[Source], options: argparse.Namespace) -> int:
     return DONE
 
 
-def _ask(grid: Grid, handed: Sequence[Handed], options: argparse.Namespace) -> Simulation:
+def _ask(grid: GridClient, handed: Sequence[PreparedSubmission], options: argparse.Namespace) -> SimulationView:
     values: Iterable[object] = handed[0]
     lines = None
     if len(handed) > 1:
@@ -50,7 +50,7 @@ def _ask(grid: Grid, handed: Sequence[Handed], options: argparse.Namespace) -> S
         raise refusal([f"{handed[0].name}: {problem}" for problem in error.problems]) from None
 
 
-def _show(answer: Simulation, output: str) -> None:
+def _show(answer: SimulationView, output: str) -> None:
     if output == "json":
         print_json(plain(answer))
         return
@@ -61,7 +61,7 @@ def _show(answer: Simulation, output: str) -> None:
             print_table(("cluster", "tasks", "core-hours"), list(_rows(campaign)))
 
 
-def _lines(campaign: ForetoldCampaign, answer: Simulation) -> Iterator[str]:
+def _lines(campaign: CampaignSimulationView, answer: SimulationView) -> Iterator[str]:
     yield f"campaign {campaign.name}: {campaign.tasks} tasks; nothing was submitted"
     yield f"  if submitted  {moment(answer.at)}"
     if campaign.expected is None:
@@ -84,7 +84,7 @@ def _when(date: datetime | None, seconds: float | None) -> str:
     return f"{moment(date)} (in {duration(seconds)})"
 
 
-def _rows(campaign: ForetoldCampaign) -> Iterator[tuple[str, str, str]]:
+def _rows(campaign: CampaignSimulationView) -> Iterator[tuple[str, str, str]]:
     hours = campaign.core_hours
     for name, share in campaign.shares.items():
         yield name, f"{share:.0%}", f"{hours[name]:.2f}"

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from cigri.endpoints.descriptions import description, parameters
-from cigri.endpoints.dispatch import Grid
+from cigri.endpoints.dispatch import GridClient
 
 
-def show_description(grid: Grid, campaign_id: int) -> None:
+def show_description(grid: GridClient, campaign_id: int) -> None:
     """One JSON object; parameters one a line, read as they are printed, for there may be millions."""
     written = grid.ask(description, campaign_id=campaign_id)
     if written.has_list:
@@ -18,7 +18,7 @@ def show_description(grid: Grid, campaign_id: int) -> None:
         print(_text(written.described))
 
 
-def _parameters(grid: Grid, campaign_id: int) -> Iterator[object]:
+def _parameters(grid: GridClient, campaign_id: int) -> Iterator[object]:
     last = -1
     while page := grid.ask(parameters, campaign_id=campaign_id, after=last):
         yield from page

@@ -5,23 +5,25 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import islice
 
-from cigri.api_models.files import FetchedOutput, WrittenTask
-from cigri.cli.download_progress import Delivery
-from cigri.endpoints.dispatch import Grid
+from cigri.api_models.files import StreamContent, TaskOutputSummary
+from cigri.cli.download_progress import DownloadProgress
+from cigri.endpoints.dispatch import GridClient
 from cigri.endpoints.outputs import FETCHED_AT_ONCE, fetch_outputs
 from cigri.errors import CigriError
 from cigri.formats.id_ranges import written_ids
 from cigri.outputs.brought import Brought, Output
 
 
-class StreamBringer:
+class StreamDownloader:
     """Cluster by cluster; one that does not answer leaves the others alone."""
 
-    def __init__(self, grid: Grid, brought: Brought, delivery: Delivery, campaign_id: int, streams: list[str]) -> None:
+    def __init__(
+        self, grid: GridClient, brought: Brought, delivery: DownloadProgress, campaign_id: int, streams: list[str]
+    ) -> None:
         self._grid, self._brought, self._delivery = grid, brought, delivery
         self._campaign_id, self._streams = campaign_id, streams
 
-    def bring(self, listed: Sequence[WrittenTask]) -> None:
+    def bring(self, listed: Sequence[TaskOutputSummary]) -> None:
         by_cluster: dict[str, dict[int, list[str]]] = defaultdict(dict)
         for task in listed:
             if streams := self._lacking(task):
@@ -32,7 +34,7 @@ class StreamBringer:
             except CigriError as error:
                 self._delivery.wrong.append(f"{cluster}: {error}")
 
-    def _lacking(self, task: WrittenTask) -> list[str]:
+    def _lacking(self, task: TaskOutputSummary) -> list[str]:
         outputs = [Output(task.number, task.attempt, stream) for stream in self._streams]
         for output in outputs:
             if self._brought.is_foreign(output):
@@ -53,14 +55,14 @@ class StreamBringer:
                 if not lacking[piece.number]:
                     del lacking[piece.number]
 
-    def _ask(self, numbers: Sequence[int], streams: list[str], offset: int = 0) -> list[FetchedOutput]:
+    def _ask(self, numbers: Sequence[int], streams: list[str], offset: int = 0) -> list[StreamContent]:
         chosen = written_ids(numbers)
         answer = self._grid.ask(
             fetch_outputs, campaign_id=self._campaign_id, numbers=chosen, streams=streams, offset=offset
         )
         return answer.outputs
 
-    def _take(self, piece: FetchedOutput) -> None:
+    def _take(self, piece: StreamContent) -> None:
         output = Output(piece.number, piece.attempt, piece.stream)
         if piece.size is None:
             self._delivery.absent += 1

@@ -9,12 +9,12 @@ from typing import Any
 
 from cigri.api_models.submissions import CheckedCampaign, SubmittedCampaign
 from cigri.cli.command import DONE, complain, grid_user, print_json, safe, told_even_if_lost
-from cigri.cli.description_source import Handed, Source
+from cigri.cli.description_source import DescriptionSource, PreparedSubmission
 from cigri.cli.grid_client import open_grid
 from cigri.cli.missing_on_host import tell_missing
 from cigri.cli.outages import warn
-from cigri.endpoints.dispatch import Grid, receive
-from cigri.endpoints.request_bodies import Body, as_body
+from cigri.endpoints.dispatch import GridClient, receive
+from cigri.endpoints.request_bodies import SpooledBody, as_body
 from cigri.endpoints.submissions import check_campaign, check_stages, submit_campaign, submit_stages
 from cigri.errors import CigriError, DatabaseUnavailable, DescriptionError, PortalUnavailable
 from cigri.formats.json_values import plain
@@ -24,7 +24,7 @@ MOST_TOLD = 100
 """Problems; nobody reads more."""
 
 
-def submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
+def submit(sources: Sequence[DescriptionSource], options: argparse.Namespace) -> int:
     """Everything is checked before anything is stored; then each campaign is one transaction, as all its stages are."""
     faults: list[str] = []
     handed = [readable for source in sources if (readable := read(source, faults))]
@@ -44,7 +44,7 @@ def submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
         raise (refusal([*faults, str(error)]) if faults else error) from None
 
 
-def read(source: Source, faults: list[str]) -> list[Handed]:
+def read(source: DescriptionSource, faults: list[str]) -> list[PreparedSubmission]:
     """A campaign, or its stages. What is wrong with the source goes to `faults`."""
     try:
         return source.handed()
@@ -78,7 +78,9 @@ def asked_of(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def ask(grid: Grid, stages: Sequence[Handed], options: argparse.Namespace) -> list[tuple[str, CheckedCampaign]]:
+def ask(
+    grid: GridClient, stages: Sequence[PreparedSubmission], options: argparse.Namespace
+) -> list[tuple[str, CheckedCampaign]]:
     """What would become of a campaign, or of its stages."""
     if len(stages) == 1:
         return [(stages[0].name, grid.send(check_campaign, stages[0], **asked_of(options)))]
@@ -86,11 +88,13 @@ def ask(grid: Grid, stages: Sequence[Handed], options: argparse.Namespace) -> li
     return list(zip([each.name for each in stages], checked, strict=True))
 
 
-def _lines(stages: Sequence[Handed]) -> list[int]:
+def _lines(stages: Sequence[PreparedSubmission]) -> list[int]:
     return [sum(1 for _ in each) for each in stages]
 
 
-def _check(handed: Sequence[Sequence[Handed]], options: argparse.Namespace) -> list[tuple[str, CheckedCampaign]]:
+def _check(
+    handed: Sequence[Sequence[PreparedSubmission]], options: argparse.Namespace
+) -> list[tuple[str, CheckedCampaign]]:
     """With the database away all is looked at here, but for the clusters."""
     try:
         with open_grid() as grid:
@@ -99,7 +103,7 @@ def _check(handed: Sequence[Sequence[Handed]], options: argparse.Namespace) -> l
         complain(f"whether the clusters exist was not checked: {error}")
     checked = []
     for each in chain(*handed):
-        with Body() as body:
+        with SpooledBody() as body:
             for block in as_body(each):
                 body.write(block)
             answer = receive(check_campaign, None, Caller(grid_user()), body, asked_of(options))
@@ -137,7 +141,7 @@ def _tell(name: str, answer: CheckedCampaign | SubmittedCampaign) -> None:
         complain(f"{name}: a test takes one task for each cluster: {kept} kept, {answer.dropped} left out")
 
 
-def _store(grid: Grid, handed: Sequence[Sequence[Handed]], options: argparse.Namespace) -> int:
+def _store(grid: GridClient, handed: Sequence[Sequence[PreparedSubmission]], options: argparse.Namespace) -> int:
     stored: list[dict[str, Any]] = []
     with told_even_if_lost(lambda: f"submitted: {', '.join(str(campaign['id']) for campaign in stored) or 'none'}"):
         try:
@@ -156,7 +160,9 @@ def _store(grid: Grid, handed: Sequence[Sequence[Handed]], options: argparse.Nam
     return DONE
 
 
-def _submit(grid: Grid, stages: Sequence[Handed], options: argparse.Namespace) -> list[SubmittedCampaign]:
+def _submit(
+    grid: GridClient, stages: Sequence[PreparedSubmission], options: argparse.Namespace
+) -> list[SubmittedCampaign]:
     """An answer that is lost is asked for again, with the same key: the campaign is stored once."""
     asked = {**asked_of(options), "key": uuid.uuid4().hex}
     for each in stages:
@@ -172,7 +178,7 @@ def _submit(grid: Grid, stages: Sequence[Handed], options: argparse.Namespace) -
         raise refusal([f"{stages[0].name}: {problem}" for problem in error.problems]) from None
 
 
-def _send(grid: Grid, stages: Sequence[Handed], asked: Mapping[str, Any]) -> list[SubmittedCampaign]:
+def _send(grid: GridClient, stages: Sequence[PreparedSubmission], asked: Mapping[str, Any]) -> list[SubmittedCampaign]:
     if len(stages) == 1:
         return [grid.send(submit_campaign, stages[0], **asked)]
     return grid.send(submit_stages, chain(*stages), **asked, lines=_lines(stages))

@@ -22,7 +22,7 @@ SILENT = (None, "", 0, "none")  # a column that holds nothing else says nothing
 IS_NUMBER = re.compile(r"-?\d+(\.\d+)?%?")
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """`is_prose`: its text may go on in the next line, as names and messages do; numbers and dates stay whole."""
 
     title: str
@@ -92,7 +92,7 @@ def fitted(
 ) -> list[str]:
     """Lines of at most this width: columns that say nothing go; what has no room stands in words beneath its row."""
     columns = [
-        Column(title, [_one_line(row[i]) for row in rows], title in prose)
+        TableColumn(title, [_one_line(row[i]) for row in rows], title in prose)
         for i, title in enumerate(headers)
         if i == 0 or not rows or any(row[i] not in SILENT for row in rows)
     ]
@@ -108,7 +108,7 @@ def fitted(
     return lines
 
 
-def _widths(columns: Sequence[Column], width: int) -> list[int]:
+def _widths(columns: Sequence[TableColumn], width: int) -> list[int]:
     """Of the columns that have room beside each other, the first one in any case."""
     widest = [column.widest for column in columns]
     if _sum(widest) <= width:
@@ -127,18 +127,18 @@ def _sum(widths: Sequence[int]) -> int:
     return sum(widths) + len(COLUMN_GAP) * (len(widths) - 1)
 
 
-def _row(columns: Sequence[Column], texts: Sequence[str], widths: Sequence[int]) -> list[str]:
+def _row(columns: Sequence[TableColumn], texts: Sequence[str], widths: Sequence[int]) -> list[str]:
     """As many lines as the longest of its cells takes."""
     cells = [folded(text, width) for text, width in zip(texts, widths, strict=True)]
     lines = zip_longest(*cells, fillvalue="")
     return [COLUMN_GAP.join(map(_justified, columns, line, widths)).rstrip() for line in lines]
 
 
-def _justified(column: Column, text: str, width: int) -> str:
+def _justified(column: TableColumn, text: str, width: int) -> str:
     return " " * (width - width_of(text)) + text if column.is_number else _padded(text, width)
 
 
-def _words(cells: Sequence[tuple[Column, str]], width: int) -> list[str]:
+def _words(cells: Sequence[tuple[TableColumn, str]], width: int) -> list[str]:
     """Each with its title; what is long in lines of its own, behind the others."""
     room = max(width - len(INDENT), LEAST_WIDTH)
     lines: list[str] = []

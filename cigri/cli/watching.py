@@ -14,7 +14,7 @@ from cigri.cli.command import DONE, FAILED, complain, safe
 from cigri.cli.table_printing import INDENT, LEAST_WIDTH
 from cigri.cli.text_wrapping import folded, width_of
 from cigri.endpoints.campaigns import campaigns
-from cigri.endpoints.dispatch import Grid
+from cigri.endpoints.dispatch import GridClient
 from cigri.endpoints.health import notices
 from cigri.endpoints.paging import walk
 from cigri.errors import NotFound, PortalUnavailable
@@ -30,7 +30,7 @@ HIDE, SHOW = "\033[?25l", "\033[?25h"  # the cursor
 UP, CLEAR = "\033[{}F", "\033[J"  # to the first column so many lines above; from the cursor to the end of the screen
 
 
-class Look(NamedTuple):
+class WatchSnapshot(NamedTuple):
     """A campaign at one moment.
 
     `notices`: what keeps the campaigns that are looked at from going on, whoever's fault it is.
@@ -49,22 +49,22 @@ class Look(NamedTuple):
         return (is_stuck and not c.waiting + c.assigned + c.uncollected) or not c.is_open
 
 
-class Screen(AbstractContextManager["Screen"]):
+class ProgressDisplay(AbstractContextManager["ProgressDisplay"]):
     """Where a look is shown."""
 
-    def show(self, looks: Sequence[Look]) -> None:
+    def show(self, looks: Sequence[WatchSnapshot]) -> None:
         """Show all campaigns as they are now, in place of the look before or after it; called each second."""
         raise NotImplementedError
 
 
-class Lines(Screen):
+class ProgressLines(ProgressDisplay):
     """A line for each campaign that has changed."""
 
     def __init__(self) -> None:
         self._last: dict[int, str] = {}
         self._notices: Sequence[str] = ()
 
-    def show(self, looks: Sequence[Look]) -> None:
+    def show(self, looks: Sequence[WatchSnapshot]) -> None:
         current = _notices(looks)
         for notice in current if current != self._notices else ():
             print(safe(notice), flush=True)
@@ -79,20 +79,20 @@ class Lines(Screen):
         return None
 
 
-class Bars(Screen):
+class ProgressBars(ProgressDisplay):
     """A bar for each campaign, drawn anew over those of the look before."""
 
     def __init__(self) -> None:
         self._height = 0
 
-    def __enter__(self) -> "Bars":
+    def __enter__(self) -> "ProgressBars":
         print(HIDE, end="")
         return self
 
     def __exit__(self, *_: object) -> None:
         print(SHOW, end="", flush=True)
 
-    def show(self, looks: Sequence[Look]) -> None:
+    def show(self, looks: Sequence[WatchSnapshot]) -> None:
         size = shutil.get_terminal_size()
         lines = [*_folded_notices(looks, size.columns), *drawn(looks, size.columns)]
         lines = lines[: max(size.lines - 1, 1)]  # what has left the screen cannot be drawn over
@@ -100,15 +100,15 @@ class Bars(Screen):
         self._height = len(lines)
 
 
-def _notices(looks: Sequence[Look]) -> list[str]:
+def _notices(looks: Sequence[WatchSnapshot]) -> list[str]:
     return list(dict.fromkeys(notice for look in looks for notice in look.notices))
 
 
-def _folded_notices(looks: Sequence[Look], width: int) -> list[str]:
+def _folded_notices(looks: Sequence[WatchSnapshot], width: int) -> list[str]:
     return [line for notice in _notices(looks) for line in folded(safe(notice), max(width, LEAST_WIDTH))]
 
 
-def drawn(looks: Sequence[Look], width: int) -> list[str]:
+def drawn(looks: Sequence[WatchSnapshot], width: int) -> list[str]:
     """Bars and numbers first; the names, and what there is to say, behind them or in lines of their own."""
     counts = [f"{look.campaign.done}/{look.campaign.total}" for look in looks]
     longest = max(map(len, counts), default=0)
@@ -130,7 +130,7 @@ def _bar(campaign: CampaignView, width: int) -> str:
     return f"[{'#' * filled}{'.' * (width - filled)}]"
 
 
-def watch(grid: Grid, ids: Sequence[int] | None, user: str) -> int:
+def watch(grid: GridClient, ids: Sequence[int] | None, user: str) -> int:
     """Show the campaigns (None: those that are open now) until all are over; FAILED unless each task is done."""
     looks = _look(grid, ids, user)
     if not looks:
@@ -139,7 +139,7 @@ def watch(grid: Grid, ids: Sequence[int] | None, user: str) -> int:
             return DONE
         raise NotFound(f"no campaign {', '.join(map(str, ids))}; `gridstat -a` lists all")
     ids = [look.campaign.id for look in looks]
-    with Bars() if sys.stdout.isatty() else Lines() as screen:
+    with ProgressBars() if sys.stdout.isatty() else ProgressLines() as screen:
         screen.show(looks)
         while not all(look.is_over for look in looks):
             time.sleep(PERIOD)
@@ -148,7 +148,7 @@ def watch(grid: Grid, ids: Sequence[int] | None, user: str) -> int:
     return max(_verdict(look) for look in looks)
 
 
-def _look_patiently(grid: Grid, ids: Sequence[int], user: str) -> list[Look]:
+def _look_patiently(grid: GridClient, ids: Sequence[int], user: str) -> list[WatchSnapshot]:
     """A portal that is started again meanwhile is waited for."""
     deadline = time.monotonic() + PATIENCE
     while True:
@@ -160,14 +160,14 @@ def _look_patiently(grid: Grid, ids: Sequence[int], user: str) -> list[Look]:
             time.sleep(PERIOD)
 
 
-def _look(grid: Grid, ids: Sequence[int] | None, user: str) -> list[Look]:
+def _look(grid: GridClient, ids: Sequence[int] | None, user: str) -> list[WatchSnapshot]:
     named = written_ids(ids)
     found = grid.ask(notices, ids=named, user=user)
     sentences = [*map(localised, found.sentences)]
-    return [Look(campaign, found.now, sentences) for campaign in walk(grid, campaigns, ids=named, user=user)]
+    return [WatchSnapshot(campaign, found.now, sentences) for campaign in walk(grid, campaigns, ids=named, user=user)]
 
 
-def _verdict(look: Look) -> int:
+def _verdict(look: WatchSnapshot) -> int:
     campaign = look.campaign
     if campaign.state is CampaignState.CANCELLED:
         complain(f"campaign {campaign.id} was cancelled")
@@ -187,7 +187,7 @@ def _verdict(look: Look) -> int:
     return DONE
 
 
-def _counts(look: Look) -> str:
+def _counts(look: WatchSnapshot) -> str:
     c = look.campaign
     words = [f"{c.blocked} blocked"] if c.blocked else []
     words += [f"{c.waiting} waiting", f"{c.assigned} in jobs", f"{c.running} running"]
@@ -197,7 +197,7 @@ def _counts(look: Look) -> str:
     return f"{letters(c)} {', '.join(words)}"
 
 
-def _outlook(look: Look) -> str:
+def _outlook(look: WatchSnapshot) -> str:
     speed = rate(look.campaign.throughput) if look.campaign.is_open else None
     when = end(look.campaign, look.now, with_date=False) if look.campaign.is_open else None
     return (f", {speed} jobs/h" if speed else "") + (f", ends {when}" if when else "")

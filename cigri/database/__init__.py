@@ -32,7 +32,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
-from cigri.errors import DatabaseUnavailable, TookTooLong
+from cigri.errors import DatabaseUnavailable, QueryTimedOut
 from cigri.estimates.backoff import MOST_DOUBLINGS, BackOff
 
 WAKE_CHANNEL = "cigri_wake"
@@ -95,7 +95,7 @@ class Database:
         except OperationalError as error:
             if getattr(error.orig, "sqlstate", None) != CANCELLED_STATEMENT:
                 raise
-            raise TookTooLong(
+            raise QueryTimedOut(
                 f"the database was at this for {seconds} s: ask for less at a time, as by a smaller limit or fewer "
                 "ids, or again when the grid is less busy"
             ) from error

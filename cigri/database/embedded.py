@@ -131,7 +131,7 @@ def binaries(directory: Path) -> Path:
     return place
 
 
-class _Running:
+class _RunningServer:
     """What postmaster.pid says."""
 
     def __init__(self, lines: list[str]) -> None:
@@ -140,14 +140,14 @@ class _Running:
         self.is_ready = len(lines) > 7 and lines[7].strip() == "ready"
 
 
-def _running(directory: Path) -> _Running | None:
+def _running(directory: Path) -> _RunningServer | None:
     info = _said(directory)
     return info if info is not None and info.is_ready and _process(info.pid) == "alive" else None
 
 
-def _said(directory: Path) -> _Running | None:
+def _said(directory: Path) -> _RunningServer | None:
     try:
-        return _Running((directory / "data" / "postmaster.pid").read_text().splitlines())
+        return _RunningServer((directory / "data" / "postmaster.pid").read_text().splitlines())
     except (OSError, ValueError, IndexError):
         return None
 

@@ -17,7 +17,7 @@ CREATE OR REPLACE FUNCTION virtual.now() RETURNS timestamptz LANGUAGE sql STABLE
 TELL = "SELECT set_config('cigri.now', %s, false), virtual.now()"  # so that it fails where there is no such clock
 
 
-class VirtualDatabase(Database):
+class VirtualTimeDatabase(Database):
     """Its time is the server's until it is set, for the transactions that begin from then on."""
 
     session = f"{PLANNING} -c search_path=public,virtual,pg_catalog"

@@ -16,18 +16,18 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from cigri.backend_options import BackendTable, read_options
+from cigri.backend_options import BackendOptionTable, read_options
 from cigri.errors import ConfigError
-from cigri.estimates.start_dates import Due
+from cigri.estimates.start_dates import StartDate
 from cigri.requirements import Condition
-from cigri.requirements.node_selection import NotSelectable
-from cigri.resources.nodes import NodeClass
-from cigri.shell.results import Answer
+from cigri.requirements.node_selection import ConditionNotSelectable
+from cigri.resources.nodes import AlikeNodes
+from cigri.shell.results import ShellResult
 
 Options = TypeVar("Options", bound=BaseModel)
 
 
-class RemoteState(StrEnum):
+class RemoteJobState(StrEnum):
     """What a batch system says of a job. UNKNOWN moves nothing: the word is not one we know."""
 
     WAITING = "waiting"
@@ -51,18 +51,18 @@ class RemoteState(StrEnum):
 
 FINAL = frozenset(
     {
-        RemoteState.SUCCEEDED,
-        RemoteState.FAILED,
-        RemoteState.KILLED,
-        RemoteState.PREEMPTED,
-        RemoteState.TIMEOUT,
-        RemoteState.NODE_FAILED,
-        RemoteState.OUT_OF_MEMORY,
+        RemoteJobState.SUCCEEDED,
+        RemoteJobState.FAILED,
+        RemoteJobState.KILLED,
+        RemoteJobState.PREEMPTED,
+        RemoteJobState.TIMEOUT,
+        RemoteJobState.NODE_FAILED,
+        RemoteJobState.OUT_OF_MEMORY,
     }
 )
 
 
-class Control(StrEnum):
+class JobControl(StrEnum):
     """What is done to jobs that live on: waiting ones are held and released, running ones suspended and resumed."""
 
     HOLD = "hold"
@@ -110,7 +110,7 @@ class BatchRequest:
     exclude: tuple[str, ...] = ()  # nodes where no job shall run, by the names that jobs there have told
     backend: tuple[str, ...] = ()  # options in the batch system's own spelling that no field above can say
     requirement: Condition | None = None  # what nodes have to satisfy, where those of the queue differ in it
-    due: Due | None = None  # when its tasks should start; for batch systems that may be told
+    due: StartDate | None = None  # when its tasks should start; for batch systems that may be told
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class RemoteJob:
     tag: str
     index: int
     remote_id: str
-    state: RemoteState
+    state: RemoteJobState
     exit_code: int | None = None
     reason: str = ""
     node: str = ""
@@ -144,7 +144,7 @@ class Capacity(NamedTuple):
 class Driver(ABC):
     """One kind of batch system. `options` are the cluster's own settings for it; an unknown one is a ConfigError.
 
-    Each parse_ method raises AnswerUnreadable when the answer is not one (failed command, empty, truncated, unknown
+    Each parse_ method raises UnreadableOutput when the answer is not one (failed command, empty, truncated, unknown
     dialect); it never takes that for "no jobs". An unknown word for a state is UNKNOWN.
     """
 
@@ -158,21 +158,26 @@ class Driver(ABC):
     that all processes of a job get at the notice; tasks then ignore it, and are asked to end by the wrapper.
     """
 
-    controls: frozenset[Control] = frozenset()
+    controls: frozenset[JobControl] = frozenset()
     """What `control` can do here."""
 
-    backend: BackendTable | None = BackendTable()
+    backend: BackendOptionTable | None = BackendOptionTable()
     """The options of `gridsub --backend` and of a campaign's `backend`; None: whatever is given there is ignored."""
 
     @abstractmethod
     def __init__(self, options: Mapping[str, Any]) -> None: ...
+
+    @property
+    def label(self) -> str:
+        """Return the batch system's name, as people are told."""
+        return type(self).__name__.removesuffix("Driver")
 
     def problems(self, request: BatchRequest) -> list[str]:
         """Why this batch system can never take such a request, for the user, each with what to write instead.
 
         In a command for the operator, NAME stands for the cluster.
         """
-        name = type(self).__name__
+        name = self.label
         problems = [f"{name} does not understand the resources {words!r}" for words in request.resources.native]
         problems += [f"{name} has no type of jobs {kind!r}" for kind in request.types]
         return problems + self.common_problems(request)
@@ -182,8 +187,9 @@ class Driver(ABC):
         return [*self._backend_problems(request), *self._requirement_problems(request)]
 
     def select(self, requirement: Condition) -> Sequence[str]:
-        """Words of a submission that keep jobs from nodes that do not satisfy it; NotSelectable if there are none."""
-        raise NotSelectable(requirement, f"{type(self).__name__} chooses no nodes")
+        """Words of a submission that keep jobs from nodes that do not satisfy it; ConditionNotSelectable if there are
+        none."""
+        raise ConditionNotSelectable(requirement, f"{self.label} chooses no nodes")
 
     def read_backend(self, words: Sequence[str]) -> dict[str, str]:
         """The value of each option of `backend` by its name; ValueError tells all that is wrong."""
@@ -193,7 +199,7 @@ class Driver(ABC):
         try:
             if request.requirement is not None:
                 self.select(request.requirement)
-        except NotSelectable as problem:
+        except ConditionNotSelectable as problem:
             return [f"requirements: {problem}"]
         return []
 
@@ -216,7 +222,7 @@ class Driver(ABC):
         """Submit the executable "$PWD/job" as an array, each with the argument "$PWD"; its own output to nowhere."""
 
     @abstractmethod
-    def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
+    def parse_submit(self, answer: ShellResult, request: BatchRequest) -> dict[int, str]:
         """Remote id of each index 1..size; raise SubmissionRefused when the batch system says no.
 
         Raise ArrayTooLarge, with the largest there may be, when it would take a smaller one.
@@ -227,7 +233,7 @@ class Driver(ABC):
         """List the calling user's live jobs whose name starts with `prefix`."""
 
     @abstractmethod
-    def parse_status(self, answer: Answer, prefix: str) -> list[RemoteJob]:
+    def parse_status(self, answer: ShellResult, prefix: str) -> list[RemoteJob]:
         """Our live jobs whose name starts with `prefix`, one entry for each index; none that has ended."""
 
     @abstractmethod
@@ -235,7 +241,7 @@ class Driver(ABC):
         """Ask for the end of jobs (tag, index, remote id or "" when it is not known) that are no longer live."""
 
     @abstractmethod
-    def parse_history(self, answer: Answer) -> list[RemoteJob]:
+    def parse_history(self, answer: ShellResult) -> list[RemoteJob]:
         """What is known of them, live ones too; a job the batch system has forgotten is simply not in the list."""
 
     @abstractmethod
@@ -243,15 +249,15 @@ class Driver(ABC):
         """Kill these jobs, waiting or running; those that are gone already are no error."""
 
     @abstractmethod
-    def parse_cancel(self, answer: Answer) -> None:
-        """Raise AnswerUnreadable unless the request was taken."""
+    def parse_cancel(self, answer: ShellResult) -> None:
+        """Raise UnreadableOutput unless the request was taken."""
 
-    def control(self, verb: Control, remote_ids: Sequence[str]) -> str:
+    def control(self, verb: JobControl, remote_ids: Sequence[str]) -> str:
         """Do this to jobs; those that are gone, or are so already, are no error. Only for a verb of `controls`."""
         raise NotImplementedError(f"{verb} of {remote_ids}")
 
-    def parse_control(self, answer: Answer) -> None:
-        """Raise AnswerUnreadable unless the request was taken."""
+    def parse_control(self, answer: ShellResult) -> None:
+        """Raise UnreadableOutput unless the request was taken."""
         raise NotImplementedError(answer)
 
     @abstractmethod
@@ -259,14 +265,14 @@ class Driver(ABC):
         """Ask for the cores of the cluster (`queue` empty) or of one queue."""
 
     @abstractmethod
-    def parse_capacity(self, answer: Answer) -> Capacity:
-        """What `capacity` has asked for; AnswerUnreadable also when there is no such queue."""
+    def parse_capacity(self, answer: ShellResult) -> Capacity:
+        """What `capacity` has asked for; UnreadableOutput also when there is no such queue."""
 
     def overview(self, prefix: str) -> str:
         """Ask for the capacity of the cluster and the status at once; empty: it costs no less than one by one."""
         return ""
 
-    def split_overview(self, answer: Answer) -> tuple[Answer, Answer]:
+    def split_overview(self, answer: ShellResult) -> tuple[ShellResult, ShellResult]:
         """What `parse_capacity` and `parse_status` read of it."""
         raise NotImplementedError(answer)
 
@@ -274,7 +280,7 @@ class Driver(ABC):
         """Ask what nodes there are, as an ordinary user; empty: this driver cannot tell."""
         return ""
 
-    def parse_nodes(self, answer: Answer) -> list[NodeClass]:
+    def parse_nodes(self, answer: ShellResult) -> list[AlikeNodes]:
         """What their batch system says of them that stays as it is: neither load nor free cores nor who is down."""
         raise NotImplementedError(answer)
 
@@ -283,7 +289,7 @@ class Driver(ABC):
         """Ask whether the batch system answers, and which version it is."""
 
     @abstractmethod
-    def parse_probe(self, answer: Answer) -> str:
+    def parse_probe(self, answer: ShellResult) -> str:
         """Name and version, for a person."""
 
 

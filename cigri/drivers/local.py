@@ -11,26 +11,26 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, RemoteState, ResourceRequest
-from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
+from cigri.drivers import BatchRequest, Capacity, Driver, JobControl, RemoteJob, RemoteJobState, ResourceRequest
+from cigri.errors import ConfigError, SubmissionRefused, UnreadableOutput
 from cigri.formats.units import MEGABYTE
 from cigri.localbatch import client
 from cigri.localbatch.pools import POOL, default_pools
-from cigri.resources.nodes import NodeClass, known
-from cigri.shell.results import Answer
+from cigri.resources.nodes import AlikeNodes, known
+from cigri.shell.results import ShellResult
 
 LOCAL_STATES = {
-    "waiting": RemoteState.WAITING,
-    "held": RemoteState.HELD,
-    "starting": RemoteState.RUNNING,
-    "running": RemoteState.RUNNING,
-    "suspended": RemoteState.SUSPENDED,
-    "succeeded": RemoteState.SUCCEEDED,
-    "failed": RemoteState.FAILED,
-    "killed": RemoteState.KILLED,
-    "timeout": RemoteState.TIMEOUT,
-    "node_failed": RemoteState.NODE_FAILED,
-    "vanished": RemoteState.FAILED,  # none of its processes is there, and nobody saw how it ended
+    "waiting": RemoteJobState.WAITING,
+    "held": RemoteJobState.HELD,
+    "starting": RemoteJobState.RUNNING,
+    "running": RemoteJobState.RUNNING,
+    "suspended": RemoteJobState.SUSPENDED,
+    "succeeded": RemoteJobState.SUCCEEDED,
+    "failed": RemoteJobState.FAILED,
+    "killed": RemoteJobState.KILLED,
+    "timeout": RemoteJobState.TIMEOUT,
+    "node_failed": RemoteJobState.NODE_FAILED,
+    "vanished": RemoteJobState.FAILED,  # none of its processes is there, and nobody saw how it ended
 }
 
 START_CLIENT = "import sys; sys.path.append(sys.argv.pop(1)); import client; client.run()"
@@ -41,7 +41,7 @@ KEEPS = "keeps to that: it belongs to another user, or to an older version; its 
 LocalLine = dict[str, Any]
 
 
-class Local(Driver):
+class LocalDriver(Driver):
     """Options: `spool`, the directory of the daemon, and `pools`, what it may give away when a client starts it."""
 
     prelude = (
@@ -53,7 +53,7 @@ class Local(Driver):
         "cigri_features=$CIGRI_LOCAL_FEATURES cigri_space=$CIGRI_LOCAL_SPACE\n"
     )
 
-    controls = frozenset(Control)
+    controls = frozenset(JobControl)
     backend = None
 
     def __init__(self, options: Mapping[str, Any]) -> None:
@@ -106,10 +106,10 @@ class Local(Driver):
         }
         return self._ask("submit", **asked) + ' -- "$PWD/job" "$PWD"'
 
-    def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
+    def parse_submit(self, answer: ShellResult, request: BatchRequest) -> dict[int, str]:
         if answer.status == client.REFUSED and answer.err.strip():
             raise SubmissionRefused(answer.err.strip())
-        with _Reading(answer):
+        with _OutputReading(answer):
             [line] = _lines(answer)
             array = _natural(line["array"])
             if line["size"] != request.size:
@@ -119,39 +119,39 @@ class Local(Driver):
     def status(self, prefix: str) -> str:
         return self._ask_all(_list(prefix))
 
-    def parse_status(self, answer: Answer, prefix: str) -> list[RemoteJob]:
-        with _Reading(answer):
+    def parse_status(self, answer: ShellResult, prefix: str) -> list[RemoteJob]:
+        with _OutputReading(answer):
             jobs = (job for line in _lines(answer) for job in _live_jobs(line, self._node))
             return [job for job in jobs if job.tag.startswith(prefix)]
 
     def history(self, jobs: Sequence[tuple[str, int, str]]) -> str:
         return self._ask("history", keys=[f"{tag} {index} {remote_id or '-'}" for tag, index, remote_id in jobs])
 
-    def parse_history(self, answer: Answer) -> list[RemoteJob]:
-        with _Reading(answer):
+    def parse_history(self, answer: ShellResult) -> list[RemoteJob]:
+        with _OutputReading(answer):
             return [_ended_job(line, self._node) for line in _lines(answer)]
 
     def cancel(self, remote_ids: Sequence[str]) -> str:
         return self._ask("cancel", ids=list(remote_ids))
 
-    def parse_cancel(self, answer: Answer) -> None:
-        with _Reading(answer):
+    def parse_cancel(self, answer: ShellResult) -> None:
+        with _OutputReading(answer):
             [line] = _lines(answer)
             _natural(line["cancelled"])
 
-    def control(self, verb: Control, remote_ids: Sequence[str]) -> str:
+    def control(self, verb: JobControl, remote_ids: Sequence[str]) -> str:
         return self._ask(verb, ids=list(remote_ids))
 
-    def parse_control(self, answer: Answer) -> None:
-        with _Reading(answer):
+    def parse_control(self, answer: ShellResult) -> None:
+        with _OutputReading(answer):
             [line] = _lines(answer)
             _natural(line["changed"])
 
     def capacity(self, queue: str) -> str:
         return self._ask_all(_capacity(queue))
 
-    def parse_capacity(self, answer: Answer) -> Capacity:
-        with _Reading(answer):
+    def parse_capacity(self, answer: ShellResult) -> Capacity:
+        with _OutputReading(answer):
             [line] = _lines(answer)
             total, free = _natural(line["pools"]["cpu"]["total"]), line["pools"]["cpu"]["free"]
             free = max(0, _integer(free))  # below zero after the operator has shrunk the pool
@@ -161,7 +161,7 @@ class Local(Driver):
         """To start its client costs more than all the rest of a visit."""
         return self._ask_all(_capacity(""), _list(prefix))
 
-    def split_overview(self, answer: Answer) -> tuple[Answer, Answer]:
+    def split_overview(self, answer: ShellResult) -> tuple[ShellResult, ShellResult]:
         lines = answer.out.splitlines(keepends=True)
         cut = next((number for number, line in enumerate(lines, 1) if line.startswith('{"end":')), 0)
         return answer._replace(out="".join(lines[:cut])), answer._replace(out="".join(lines[cut:]))
@@ -171,25 +171,25 @@ class Local(Driver):
         ask = self.capacity("")
         return f"{self._ask('resize', pools=self._declared)} >/dev/null 2>&1\n{ask}" if self._declared else ask
 
-    def parse_nodes(self, answer: Answer) -> list[NodeClass]:
+    def parse_nodes(self, answer: ShellResult) -> list[AlikeNodes]:
         """This host, as large as its pools."""
-        with _Reading(answer):
+        with _OutputReading(answer):
             [line] = _lines(answer)
             pools = {name: _natural(pool["total"]) for name, pool in line["pools"].items()}
         odd = [
             f"{name}={pools.get(name, 0)}" for name, declared in self._declared.items() if pools.get(name) != declared
         ]
         if odd:
-            raise AnswerUnreadable(f"the daemon gives {', '.join(odd)}, unlike options.pools, and {KEEPS}")
+            raise UnreadableOutput(f"the daemon gives {', '.join(odd)}, unlike options.pools, and {KEEPS}")
         cores, memory, gpus = pools.pop("cpu", None), pools.pop("mem", None), pools.pop("gpu", None)
         size = None if memory is None else memory * MEGABYTE
-        return [NodeClass(known({**pools, "cores": cores, "memory": size, "gpus": gpus}), 1)]
+        return [AlikeNodes(known({**pools, "cores": cores, "memory": size, "gpus": gpus}), 1)]
 
     def probe(self) -> str:
         return self._ask("probe")
 
-    def parse_probe(self, answer: Answer) -> str:
-        with _Reading(answer):
+    def parse_probe(self, answer: ShellResult) -> str:
+        with _OutputReading(answer):
             [line] = _lines(answer)
             pools = ", ".join(f"{name}={_natural(amount)}" for name, amount in line["pools"].items())
             return f"local batch system with {pools} (process {_natural(line['pid'])}, user id {_natural(line['uid'])})"
@@ -210,25 +210,25 @@ def _list(prefix: str) -> dict[str, object]:
     return {"verb": "list", "prefix": prefix, "everybody": False}
 
 
-class _Reading:
+class _OutputReading:
     """Whatever goes wrong while an answer is read: it is no answer."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: ShellResult) -> None:
         self._answer = answer
 
     def __enter__(self) -> None:
         if self._answer.status != 0:
-            raise AnswerUnreadable(self._text(f"exit status {self._answer.status}"))
+            raise UnreadableOutput(self._text(f"exit status {self._answer.status}"))
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, KeyError | TypeError | ValueError | AttributeError | RecursionError):
-            raise AnswerUnreadable(self._text(f"{type(error).__name__} {error}")) from error
+            raise UnreadableOutput(self._text(f"{type(error).__name__} {error}")) from error
 
     def _text(self, problem: str) -> str:
         return f"local batch system: {problem}: {(self._answer.err or self._answer.out)[-300:]!r}"
 
 
-def _lines(answer: Answer) -> list[LocalLine]:
+def _lines(answer: ShellResult) -> list[LocalLine]:
     """The lines before the last one, which says how many they are."""
     if not answer.out.endswith("\n"):
         raise ValueError("the answer was cut off")
@@ -241,12 +241,12 @@ def _lines(answer: Answer) -> list[LocalLine]:
 def _live_jobs(line: LocalLine, node: str) -> Iterator[RemoteJob]:
     array, tag = _natural(line["array"]), _text(line["name"])
     for index in _indexes(line["waiting"]):
-        yield RemoteJob(tag, index, f"{array}_{index}", RemoteState.WAITING, reason=_text(line["reason"]))
+        yield RemoteJob(tag, index, f"{array}_{index}", RemoteJobState.WAITING, reason=_text(line["reason"]))
     for index in _indexes(line.get("held", [])):  # a daemon of an earlier version says neither this nor "suspended"
-        yield RemoteJob(tag, index, f"{array}_{index}", RemoteState.HELD)
+        yield RemoteJob(tag, index, f"{array}_{index}", RemoteJobState.HELD)
     stopped = set(map(_natural, line.get("suspended", [])))
     for index, started in line["running"]:
-        state = RemoteState.SUSPENDED if index in stopped else RemoteState.RUNNING
+        state = RemoteJobState.SUSPENDED if index in stopped else RemoteJobState.RUNNING
         yield RemoteJob(tag, _natural(index), f"{array}_{index}", state, node=node, started=_time(started))
 
 
@@ -261,7 +261,7 @@ def _ended_job(line: LocalLine, node: str) -> RemoteJob:
         tag=_text(line["name"]),
         index=_natural(line["index"]),
         remote_id=_text(line["id"]),
-        state=LOCAL_STATES.get(_text(line["state"]), RemoteState.UNKNOWN),
+        state=LOCAL_STATES.get(_text(line["state"]), RemoteJobState.UNKNOWN),
         exit_code=exit_code if exit_code is None else _integer(exit_code),
         reason=_text(line["reason"]),
         node=node if line["started"] is not None else "",
@@ -298,4 +298,4 @@ def _time(value: object) -> float | None:
     raise TypeError(f"{value!r} is not a time")
 
 
-DRIVER = Local
+DRIVER = LocalDriver

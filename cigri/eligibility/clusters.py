@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from cigri.eligibility.queues import SHAPING, Eligible, QueueLike, Verdicts, decide, wanted_of
+from cigri.eligibility.queues import SHAPING, Eligibility, QueueFacts, Verdicts, decide, wanted_of
 from cigri.requirements import (
     NO_REQUIREMENT,
     Kinds,
-    Reject,
+    QueueRejection,
     has_known_sites,
     nearest_miss,
     parse_requirement,
@@ -20,7 +20,7 @@ from cigri.requirements import (
 NO_AMOUNTS: Mapping[str, Any] = MappingProxyType({})
 
 
-class PlacedQueue(QueueLike, Protocol):
+class ClusterQueueFacts(QueueFacts, Protocol):
     """A queue of a cluster that has a name."""
 
     @property
@@ -35,7 +35,7 @@ class ClusterChoice(NamedTuple):
     miss: str = ""
 
 
-class Unheard(NamedTuple):
+class UnknownNames(NamedTuple):
     """A sentence for each site that there is not, and for each property that no queue has.
 
     `has_known_site`: of the sites that it wants, and of those that it bans, there is one at least.
@@ -47,7 +47,7 @@ class Unheard(NamedTuple):
 
 
 def choose(
-    queues: Sequence[PlacedQueue],
+    queues: Sequence[ClusterQueueFacts],
     kinds: Kinds,
     raw: str | Mapping[str, Any] | None,
     settings: Mapping[str, Mapping[str, Any]],
@@ -61,7 +61,7 @@ def choose(
     requirement = NO_REQUIREMENT if raw is None else parse_requirement(raw, kinds)
     computed: dict[str, Verdicts] = {}  # few are distinct
     any_other = next(iter(settings.values()), {})
-    eligible, others, rejects = set[str](), set[str](), dict[str, Reject]()
+    eligible, others, rejects = set[str](), set[str](), dict[str, QueueRejection]()
     for queue in queues:
         own = settings.get(queue.cluster)
         like = any_other if own is None else own
@@ -69,7 +69,7 @@ def choose(
         if key not in computed:
             computed[key] = decide(wanted_of(requirement, like, bucket), queues, kinds)
         verdict = computed[key][queue.queue_id]
-        if isinstance(verdict, Eligible):
+        if isinstance(verdict, Eligibility):
             (others if own is None else eligible).add(queue.cluster)
         elif own is not None:
             rejects[queue_name(queue.queue, queue.cluster)] = verdict
@@ -81,13 +81,13 @@ def choose(
     return ClusterChoice(frozenset(), miss)
 
 
-def unheard(queues: Sequence[PlacedQueue], kinds: Kinds, raw: str | Mapping[str, Any]) -> Unheard:
+def unheard(queues: Sequence[ClusterQueueFacts], kinds: Kinds, raw: str | Mapping[str, Any]) -> UnknownNames:
     """Sites, and properties, that the requirement names and that no queue of the grid has."""
     requirement = parse_requirement(raw, kinds)
     classes = [properties for queue in queues for properties in queue.classes]
     sites = tuple(unknown_sites(requirement, classes))
     unknown = unknown_properties(requirement, classes, kinds)
-    return Unheard(sites, tuple(unknown), has_known_sites(requirement, classes))
+    return UnknownNames(sites, tuple(unknown), has_known_sites(requirement, classes))
 
 
 def queue_name(queue: str, cluster: str) -> str:

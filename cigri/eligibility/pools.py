@@ -5,15 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from cigri.eligibility.queues import Eligible, QueueLike, Wanted, decide, wanted_of
-from cigri.requirements import NO_REQUIREMENT, Kinds, Reject, digest, parse_requirement
-from cigri.states import RejectCode
+from cigri.eligibility.queues import Eligibility, QueueDemand, QueueFacts, decide, wanted_of
+from cigri.requirements import NO_REQUIREMENT, Kinds, QueueRejection, digest, parse_requirement
+from cigri.states import QueueRejectCode
 
 Plain = tuple[object, ...] | dict[str, Any] | None
 """A verdict as it is kept: why not; or else, for an eligible queue, what nodes have to be chosen by (None: any)."""
 
 
-class UnpooledShare(NamedTuple):
+class UnpooledBucket(NamedTuple):
     """A bucket on one of its campaign's clusters: what the campaign requires, its settings there, and the bucket's."""
 
     bucket_id: int
@@ -26,25 +26,25 @@ class UnpooledShare(NamedTuple):
     bucket: dict[str, Any]
 
 
-class PooledShare(NamedTuple):
+class PooledBucket(NamedTuple):
     """A bucket on one of its campaign's clusters, and what its jobs demand there, which has this digest."""
 
     bucket_id: int
     cluster_id: int
     project: str
     digest: str
-    wanted: Wanted
+    wanted: QueueDemand
 
 
-class Pool(NamedTuple):
+class PoolDemand(NamedTuple):
     """Jobs of a project that demand the same."""
 
     id: int
     project: str
-    wanted: Wanted
+    wanted: QueueDemand
 
 
-class JudgedPool(NamedTuple):
+class PoolVerdicts(NamedTuple):
     """The verdict on each queue, and the clusters that have none that is eligible."""
 
     pool_id: int
@@ -52,9 +52,9 @@ class JudgedPool(NamedTuple):
     closed: list[int]
 
 
-def pooled(shares: Iterable[UnpooledShare], kinds: Kinds) -> Iterator[PooledShare]:
+def pooled(shares: Iterable[UnpooledBucket], kinds: Kinds) -> Iterator[PooledBucket]:
     """In the order of the shares; those whose jobs demand the same have the same digest."""
-    by_key: dict[str, tuple[str, Wanted]] = {}  # few are distinct
+    by_key: dict[str, tuple[str, QueueDemand]] = {}  # few are distinct
     for share in shares:
         key = json.dumps(share[2:], sort_keys=True)
         if key not in by_key:
@@ -62,23 +62,25 @@ def pooled(shares: Iterable[UnpooledShare], kinds: Kinds) -> Iterator[PooledShar
             settings = {"resources": share.resources, "walltime": share.walltime, "queue": share.queue}
             wanted = wanted_of(requirement, settings, share.bucket)
             by_key[key] = digest(wanted.canonical(), share.project), wanted
-        yield PooledShare(share.bucket_id, share.cluster_id, share.project, *by_key[key])
+        yield PooledBucket(share.bucket_id, share.cluster_id, share.project, *by_key[key])
 
 
-def judge_pools(pools: Iterable[Pool], queues: Mapping[str, Sequence[QueueLike]], kinds: Kinds) -> list[JudgedPool]:
+def judge_pools(
+    pools: Iterable[PoolDemand], queues: Mapping[str, Sequence[QueueFacts]], kinds: Kinds
+) -> list[PoolVerdicts]:
     """One for each pool, in their order; `queues` are by project, as its jobs see them."""
     return [_judge_pool(pool, queues[pool.project], kinds) for pool in pools]
 
 
-def _judge_pool(pool: Pool, queues: Sequence[QueueLike], kinds: Kinds) -> JudgedPool:
+def _judge_pool(pool: PoolDemand, queues: Sequence[QueueFacts], kinds: Kinds) -> PoolVerdicts:
     verdicts = decide(pool.wanted, queues, kinds)
-    open_to = {queue.cluster_id for queue in queues if isinstance(verdicts[queue.queue_id], Eligible)}
+    open_to = {queue.cluster_id for queue in queues if isinstance(verdicts[queue.queue_id], Eligibility)}
     closed = {queue.cluster_id for queue in queues} - open_to
-    return JudgedPool(pool.id, {queue_id: _plain(verdict) for queue_id, verdict in verdicts.items()}, sorted(closed))
+    return PoolVerdicts(pool.id, {queue_id: _plain(verdict) for queue_id, verdict in verdicts.items()}, sorted(closed))
 
 
-def _plain(verdict: Reject | Eligible) -> Plain:
-    if isinstance(verdict, Reject):
+def _plain(verdict: QueueRejection | Eligibility) -> Plain:
+    if isinstance(verdict, QueueRejection):
         return verdict.code, verdict.name, verdict.wanted, verdict.found
     return None if verdict.condition is None else verdict.condition.canonical()
 
@@ -89,14 +91,14 @@ def _plain(verdict: Reject | Eligible) -> Plain:
 class BucketVerdict(NamedTuple):
     """A queue is eligible for a bucket (`code` None), or why not, as in a Reject; and since when."""
 
-    code: RejectCode | None
+    code: QueueRejectCode | None
     name: str
     wanted: str
     found: str
     since: datetime | None
 
 
-class SummedVerdict(NamedTuple):
+class VerdictSummary(NamedTuple):
     """A queue was judged for `buckets` buckets, is eligible for `eligible` of them, and `shown` stands for them all."""
 
     buckets: int
@@ -107,11 +109,11 @@ class SummedVerdict(NamedTuple):
 NO_VERDICT = BucketVerdict(None, "", "", "", None)
 
 
-def sum_up(verdicts: Sequence[BucketVerdict]) -> SummedVerdict:
+def sum_up(verdicts: Sequence[BucketVerdict]) -> VerdictSummary:
     """The first refusal is shown, or else the first verdict: a user has to know what to change, not what goes well."""
     refused = [verdict for verdict in verdicts if verdict.code is not None]
     shown = next(iter(refused or verdicts), NO_VERDICT)
-    return SummedVerdict(len(verdicts), len(verdicts) - len(refused), shown)
+    return VerdictSummary(len(verdicts), len(verdicts) - len(refused), shown)
 
 
 def pool_on(cluster_id: int, pools: Mapping[int, int]) -> int:

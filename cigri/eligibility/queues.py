@@ -14,7 +14,7 @@ from cigri.requirements import (
     Condition,
     JobShape,
     Kinds,
-    Reject,
+    QueueRejection,
     Requirement,
     Value,
     judge_queue,
@@ -22,9 +22,9 @@ from cigri.requirements import (
 )
 from cigri.requirements.conditions import names
 from cigri.requirements.judging import PLACE_CHECKS, cut
-from cigri.requirements.node_selection import NotSelectable, undecided
+from cigri.requirements.node_selection import ConditionNotSelectable, undecided
 from cigri.resources.bucket_amounts import amounts_of
-from cigri.states import RejectCode
+from cigri.states import QueueRejectCode
 
 if TYPE_CHECKING:
     from cigri.drivers import Driver
@@ -33,17 +33,17 @@ SHAPING = ("resources", "walltime", "queue")  # settings of a campaign that say 
 DEFAULT_WALLTIME = HOUR  # seconds, of a description that says none
 
 
-class Eligible(NamedTuple):
+class Eligibility(NamedTuple):
     """`condition`: what its batch system has to choose nodes by; None: any will do."""
 
     condition: Condition | None = None
 
 
-Verdicts = Mapping[int, Reject | Eligible]
+Verdicts = Mapping[int, QueueRejection | Eligibility]
 """By queue."""
 
 
-class QueueLike(Protocol):
+class QueueFacts(Protocol):
     """What a queue has to tell for a verdict, as QueueView of cigri/flow/views/queues.py does."""
 
     @property
@@ -79,7 +79,7 @@ class QueueLike(Protocol):
         """The driver's options, as JSON."""
 
 
-class Wanted(NamedTuple):
+class QueueDemand(NamedTuple):
     """What a job demands of a queue; `queue`: the one that its user has named, on clusters that have it."""
 
     requirement: Requirement
@@ -95,48 +95,50 @@ class Wanted(NamedTuple):
         return {"requirement": self.requirement.canonical(), "job": job, **named}
 
 
-def read_wanted(canonical: Mapping[str, Any]) -> Wanted:
-    """What `Wanted.canonical` has put in this form."""
-    return Wanted(read_canonical(canonical["requirement"]), JobShape(**canonical["job"]), canonical.get("queue", ""))
+def read_wanted(canonical: Mapping[str, Any]) -> QueueDemand:
+    """What `QueueDemand.canonical` has put in this form."""
+    return QueueDemand(
+        read_canonical(canonical["requirement"]), JobShape(**canonical["job"]), canonical.get("queue", "")
+    )
 
 
-def wanted_of(requirement: Requirement, settings: Mapping[str, Any], bucket: Mapping[str, Any]) -> Wanted:
+def wanted_of(requirement: Requirement, settings: Mapping[str, Any], bucket: Mapping[str, Any]) -> QueueDemand:
     """What a bucket's jobs demand on a cluster where their campaign has these settings (ClusterSettings as JSON).
 
     `bucket`: its requirements as they are stored; of what tasks compute and is not known there, they demand nothing.
     """
-    from cigri.jdl.resources import Resources  # to read descriptions takes a moment, and few commands do
+    from cigri.jdl.resources import JobResources  # to read descriptions takes a moment, and few commands do
 
-    resources = Resources.model_validate(settings.get("resources") or {})
+    resources = JobResources.model_validate(settings.get("resources") or {})
     cores = 1 if len(resources.native) > 1 else resources.cpu  # the smallest of the alternatives is not known
     request = resources.request(amounts_of(bucket, resources.formulas))
     walltime = settings.get("walltime") or DEFAULT_WALLTIME
     others = {**request.others, "tmp": request.tmp} if request.tmp else dict(request.others)
     shape = JobShape(request.nodes, cores, request.mem * MEGABYTE, walltime, others)
-    return Wanted(requirement, shape, settings.get("queue") or "")
+    return QueueDemand(requirement, shape, settings.get("queue") or "")
 
 
-def decide(wanted: Wanted, queues: Sequence[QueueLike], kinds: Kinds) -> Verdicts:
+def decide(wanted: QueueDemand, queues: Sequence[QueueFacts], kinds: Kinds) -> Verdicts:
     """By queue id: eligible if one class of its nodes has all that is required, and its jobs may be like this.
 
     And when its batch system can be asked for such nodes, if there are others.
     """
     chosen = _chosen(wanted.queue, queues) if wanted.queue else None
-    verdicts: dict[int, Reject | Eligible] = {}
+    verdicts: dict[int, QueueRejection | Eligibility] = {}
     for queue in queues:
         if chosen is not None and queue.queue_id not in chosen:
             verdicts[queue.queue_id] = _not_chosen(wanted, queue)
             continue
         reject = judge_queue(wanted.requirement, wanted.shape, _requires(queue), queue.classes, kinds)
         try:
-            verdicts[queue.queue_id] = reject or Eligible(choice_of(wanted.requirement, queue))
-        except NotSelectable as problem:
+            verdicts[queue.queue_id] = reject or Eligibility(choice_of(wanted.requirement, queue))
+        except ConditionNotSelectable as problem:
             verdicts[queue.queue_id] = _not_selectable(wanted.requirement, problem)
     return verdicts
 
 
-def choice_of(requirement: Requirement, queue: QueueLike) -> Condition | None:
-    """What its batch system has to choose nodes by, since they differ in it; NotSelectable if it cannot."""
+def choice_of(requirement: Requirement, queue: QueueFacts) -> Condition | None:
+    """What its batch system has to choose nodes by, since they differ in it; ConditionNotSelectable if it cannot."""
     tests = requirement.predicates
     if len(queue.classes) < 2 or all(test(properties) is True for properties in queue.classes for test in tests):
         return None
@@ -148,10 +150,10 @@ def choice_of(requirement: Requirement, queue: QueueLike) -> Condition | None:
     return left
 
 
-def _not_selectable(requirement: Requirement, problem: NotSelectable) -> Reject:
+def _not_selectable(requirement: Requirement, problem: ConditionNotSelectable) -> QueueRejection:
     name = next(names(problem.condition))
     passed = PLACE_CHECKS + len(requirement.conditions)  # all but the way to say so
-    return Reject(RejectCode.NOT_SELECTABLE, name, cut(str(problem.condition)), cut(problem.why), passed)
+    return QueueRejection(QueueRejectCode.NOT_SELECTABLE, name, cut(str(problem.condition)), cut(problem.why), passed)
 
 
 @lru_cache(maxsize=1000)
@@ -165,7 +167,7 @@ def _driver(name: str, options: str) -> "Driver | None":
         return None
 
 
-def _chosen(name: str, queues: Sequence[QueueLike]) -> set[int]:
+def _chosen(name: str, queues: Sequence[QueueFacts]) -> set[int]:
     """Of each cluster the queues of that name; for one that nobody has declared its default queue has to stand."""
     by_cluster = defaultdict(list)
     for queue in queues:
@@ -177,9 +179,11 @@ def _chosen(name: str, queues: Sequence[QueueLike]) -> set[int]:
     return chosen
 
 
-def _not_chosen(wanted: Wanted, queue: QueueLike) -> Reject:
-    return Reject(RejectCode.DIFFERENT, "queue", f"queue == '{wanted.queue}'", queue.queue or "the default queue")
+def _not_chosen(wanted: QueueDemand, queue: QueueFacts) -> QueueRejection:
+    return QueueRejection(
+        QueueRejectCode.DIFFERENT, "queue", f"queue == '{wanted.queue}'", queue.queue or "the default queue"
+    )
 
 
-def _requires(queue: QueueLike) -> Requirement:
+def _requires(queue: QueueFacts) -> Requirement:
     return NO_REQUIREMENT if queue.requires is None else read_canonical(queue.requires)

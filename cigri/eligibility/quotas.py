@@ -21,7 +21,7 @@ FORM = "QUEUE,PROJECT,TYPE,USER"
 Amounts = TypeVar("Amounts")
 
 
-class Kinship(NamedTuple):
+class QuotaKey(NamedTuple):
     """What a quota goes by of a job: "" where it has no queue by name, or no project."""
 
     queue: str
@@ -62,7 +62,7 @@ class QuotaRule(NamedTuple):
         """How many of its places name one."""
         return sum(word not in (ALL, EACH) for word in (self.queue, self.project, self.user))
 
-    def of(self, jobs: Kinship) -> Self | None:
+    def of(self, jobs: QuotaKey) -> Self | None:
         """The rule with their own names in place of `/`; None: it does not count them."""
         if not _counts_type(self.type, jobs.type):
             return None
@@ -86,7 +86,7 @@ def _counts_type(word: str, type: str) -> bool:
     return word == EVERY_TYPE or (type != BEST_EFFORT if word == ALL else word == type)
 
 
-def in_force(rules: Mapping[QuotaRule, Amounts], jobs: Kinship) -> dict[QuotaRule, list[Amounts]]:
+def in_force(rules: Mapping[QuotaRule, Amounts], jobs: QuotaKey) -> dict[QuotaRule, list[Amounts]]:
     """By what it counts, what such jobs are under: that of most names, or those, where several have as many."""
     found: dict[QuotaRule, tuple[int, list[Amounts]]] = {}
     for rule, amounts in rules.items():

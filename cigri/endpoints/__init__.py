@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
-from cigri.endpoints.paging import Paging
+from cigri.endpoints.paging import Pagination
 from cigri.errors import Forbidden
-from cigri.identity.callers import Caller, Scope
+from cigri.identity.callers import AccessScope, Caller
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cigri.database import Database
-    from cigri.endpoints.request_bodies import Body
-    from cigri.gateway.contract import OrderTaker
+    from cigri.endpoints.request_bodies import SpooledBody
+    from cigri.gateway.contract import ClusterGateway
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,15 +33,15 @@ HEADERS = {"key": "Idempotency-Key"}
 
 
 @dataclass(frozen=True)
-class Errand(Generic[R]):
+class DeferredResponse(Generic[R]):
     """What only a cluster can say, asked when the transaction is over; `run` raises what the gateway does."""
 
     cluster: str
-    run: "Callable[[OrderTaker], R]"
+    run: "Callable[[ClusterGateway], R]"
 
 
 @dataclass(frozen=True)
-class Calculation(Generic[R]):
+class BackgroundCalculation(Generic[R]):
     """What a program of its own works at for some seconds, when the transaction is over; ended, `run` raises."""
 
     user: str
@@ -50,7 +50,7 @@ class Calculation(Generic[R]):
     end: Callable[[], None]
 
 
-class May(StrEnum):
+class Access(StrEnum):
     """Who may call an endpoint."""
 
     ANYBODY = "anybody"
@@ -72,13 +72,13 @@ class Endpoint(Generic[P, R]):
 
     method: str
     path: str
-    may: May
-    scope: Scope
-    function: "Callable[..., R | Errand[R] | Calculation[R]]"
+    may: Access
+    scope: AccessScope
+    function: "Callable[..., R | DeferredResponse[R] | BackgroundCalculation[R]]"
     """Of a connection, the caller, and the parameters by name."""
     answer: Any
     """The type of the answer."""
-    paging: Paging | None = None
+    paging: Pagination | None = None
     """Of a list that is told in pages: how it goes on."""
 
     @property
@@ -93,7 +93,7 @@ class Endpoint(Generic[P, R]):
 
     def require(self, caller: Caller) -> None:
         """Raise Forbidden for whom this endpoint is not, whatever is named."""
-        if self.may is May.OPERATOR and not caller.is_operator:
+        if self.may is Access.OPERATOR and not caller.is_operator:
             raise Forbidden(f"this is for operators only, and you are {caller.user}")
         if not caller.scope.allows(self.scope):
             raise Forbidden(f"this token allows to {caller.scope}; to do this, make one with --scope {self.scope}")
@@ -106,7 +106,7 @@ class Door(Protocol):
         """Is this one of the names by which it is reached?"""
         ...
 
-    def lent(self, user: str, scope: Scope, how: str) -> Caller:
+    def lent(self, user: str, scope: AccessScope, how: str) -> Caller:
         """Who comes by what was given out to this user; raise where the account is gone."""
         ...
 
@@ -122,7 +122,7 @@ class Admitting(Endpoint[P, R]):
     """
 
 
-class Receiving(Endpoint[P, R]):
+class UploadEndpoint(Endpoint[P, R]):
     """One to which much is streamed: `function` takes the database, the caller and a Body, and the parameters by name.
 
     It opens its transactions itself, when all is there.
@@ -130,31 +130,33 @@ class Receiving(Endpoint[P, R]):
 
 
 def reads(
-    path: str, may: May, paging: Paging | None = None
+    path: str, may: Access, paging: Pagination | None = None
 ) -> "Callable[[Callable[Concatenate[Connection, Caller, P], R]], Endpoint[P, R]]":
     """An endpoint that changes nothing; `{name}` in the path is the parameter of that name."""
-    return lambda function: Endpoint("GET", path, may, Scope.READ, function, function.__annotations__["return"], paging)
+    return lambda function: Endpoint(
+        "GET", path, may, AccessScope.READ, function, function.__annotations__["return"], paging
+    )
 
 
 def asks(
-    path: str, may: May, answer: type[R]
-) -> "Callable[[Callable[Concatenate[Connection, Caller, P], R | Errand[R]]], Endpoint[P, R]]":
+    path: str, may: Access, answer: type[R]
+) -> "Callable[[Callable[Concatenate[Connection, Caller, P], R | DeferredResponse[R]]], Endpoint[P, R]]":
     """As `reads`, of what a cluster may have to say: the portal says 202 until it has."""
-    return lambda function: Endpoint("GET", path, may, Scope.READ, function, answer)
+    return lambda function: Endpoint("GET", path, may, AccessScope.READ, function, answer)
 
 
 def changes(
-    path: str, may: May, scope: Scope = Scope.SUBMIT, *, method: str = "POST"
+    path: str, may: Access, scope: AccessScope = AccessScope.SUBMIT, *, method: str = "POST"
 ) -> "Callable[[Callable[Concatenate[Connection, Caller, P], R]], Endpoint[P, R]]":
     """An endpoint that changes something: it stands in the audit trail."""
     return lambda function: Endpoint(method, path, may, scope, function, function.__annotations__["return"])
 
 
 def receives(
-    path: str, may: May, scope: Scope = Scope.SUBMIT
-) -> "Callable[[Callable[Concatenate[Database, Caller, Body, P], R]], Receiving[P, R]]":
+    path: str, may: Access, scope: AccessScope = AccessScope.SUBMIT
+) -> "Callable[[Callable[Concatenate[Database, Caller, SpooledBody, P], R]], UploadEndpoint[P, R]]":
     """An endpoint to which a Body (cigri.endpoints.request_bodies) is sent; its parameters stand in the query."""
-    return lambda function: Receiving("POST", path, may, scope, function, function.__annotations__["return"])
+    return lambda function: UploadEndpoint("POST", path, may, scope, function, function.__annotations__["return"])
 
 
 def admits(
@@ -162,15 +164,17 @@ def admits(
 ) -> "Callable[[Callable[Concatenate[Database, Door, P], R]], Admitting[P, R]]":
     """An endpoint for whom nobody knows."""
     return lambda function: Admitting(
-        "POST", path, May.ANYBODY, Scope.READ, function, function.__annotations__["return"]
+        "POST", path, Access.ANYBODY, AccessScope.READ, function, function.__annotations__["return"]
     )
 
 
 def calculates(
-    path: str, may: May, answer: type[R]
-) -> "Callable[[Callable[Concatenate[Database, Caller, Body, P], Calculation[R]]], Receiving[P, R]]":
+    path: str, may: Access, answer: type[R]
+) -> Callable[
+    ["Callable[Concatenate[Database, Caller, SpooledBody, P], BackgroundCalculation[R]]"], "UploadEndpoint[P, R]"
+]:
     """As `receives`, of what takes some seconds: the portal says 202 until it is done."""
-    return lambda function: Receiving("POST", path, may, Scope.SUBMIT, function, answer)
+    return lambda function: UploadEndpoint("POST", path, may, AccessScope.SUBMIT, function, answer)
 
 
 def every() -> Iterator[Endpoint[..., Any]]:

@@ -4,16 +4,16 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from cigri.api_models.campaigns import (
+    CampaignClusterStatus,
+    CampaignClusterView,
+    CampaignDetail,
     CampaignView,
-    PartView,
-    ReplicasView,
-    ShareView,
-    StripCell,
-    TriedCluster,
-    WholeCampaign,
+    ClusterTestAttempt,
+    ReplicaStatistics,
+    TaskStripCell,
 )
-from cigri.api_models.failures import ErrorView, FailureKind
-from cigri.endpoints import May, reads
+from cigri.api_models.failures import ErrorView, FailureGroup
+from cigri.endpoints import Access, reads
 from cigri.endpoints.paging import FORWARDS, require_limit
 from cigri.endpoints.read_cache import once_an_instant
 from cigri.errors import NotFound
@@ -35,7 +35,7 @@ MOST_FAILURES = 10_000
 USUAL_PAGE = 1000  # campaigns
 
 
-@reads("/campaigns", May.EVERYBODY, FORWARDS)
+@reads("/campaigns", Access.EVERYBODY, FORWARDS)
 def campaigns(
     conn: "Connection",
     _caller: Caller,
@@ -62,8 +62,8 @@ def campaigns(
     )
 
 
-@reads("/campaigns/{campaign_id}", May.EVERYBODY_IN_PART)
-def campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> WholeCampaign:
+@reads("/campaigns/{campaign_id}", Access.EVERYBODY_IN_PART)
+def campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> CampaignDetail:
     """A campaign with each of its clusters, and how its tasks failed; what they wrote is for its owner."""
     from cigri import installation
     from cigri.flow.forecasts import list_told
@@ -72,12 +72,12 @@ def campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> WholeCa
 
     found, now = find_campaign(conn, campaign_id), present(conn)
     intervals, parts = list_told(conn, [campaign_id]), list_shares(conn, caller, found)
-    return WholeCampaign(
+    return CampaignDetail(
         campaign=found,
         calibration=calibration(intervals),
         intervals=len(intervals),
         default_scheduler=installation.default_scheduler(),
-        clusters=[ShareView(part, obstacle(found, part, now)) for part in parts],
+        clusters=[CampaignClusterStatus(part, obstacle(found, part, now)) for part in parts],
         failures=list_kinds(conn, caller, found),
         tests=results_of(found, parts, _tried(conn, caller, found), now),
         after=list_after(conn, campaign_id),
@@ -85,8 +85,8 @@ def campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> WholeCa
     )
 
 
-@reads("/campaigns/{campaign_id}/replicas", May.EVERYBODY)
-def replicas(conn: "Connection", _caller: Caller, *, campaign_id: int) -> ReplicasView:
+@reads("/campaigns/{campaign_id}/replicas", Access.EVERYBODY)
+def replicas(conn: "Connection", _caller: Caller, *, campaign_id: int) -> ReplicaStatistics:
     """How often the last tasks of a campaign were replicated; nothing is known of it once it is archived."""
     from cigri.flow.views.replica_statistics import count_replicas
 
@@ -94,13 +94,13 @@ def replicas(conn: "Connection", _caller: Caller, *, campaign_id: int) -> Replic
     return count_replicas(conn, campaign_id)
 
 
-@reads("/campaigns/{campaign_id}/failures", May.EVERYBODY_IN_PART)
-def failures(conn: "Connection", caller: Caller, *, campaign_id: int) -> list[FailureKind]:
+@reads("/campaigns/{campaign_id}/failures", Access.EVERYBODY_IN_PART)
+def failures(conn: "Connection", caller: Caller, *, campaign_id: int) -> list[FailureGroup]:
     """How tasks of a campaign failed, those that failed alike together; what they wrote is for its owner."""
     return list_kinds(conn, caller, find_campaign(conn, campaign_id))
 
 
-@reads("/errors", May.EVERYBODY_IN_PART, FORWARDS)
+@reads("/errors", Access.EVERYBODY_IN_PART, FORWARDS)
 def errors(
     conn: "Connection", caller: Caller, *, ids: str = "", user: str = "", after: int = 0, limit: int = USUAL_PAGE
 ) -> list[ErrorView]:
@@ -124,20 +124,20 @@ def find_campaign(conn: "Connection", campaign_id: int) -> CampaignView:
     return found[0]
 
 
-def list_shares(conn: "Connection", caller: Caller, of: CampaignView) -> list[PartView]:
+def list_shares(conn: "Connection", caller: Caller, of: CampaignView) -> list[CampaignClusterView]:
     """The campaign on each of its clusters, as this caller may see it."""
     parts = _parts(conn, of.id)
     return parts if caller.sees(of.user) else [part._replace(why=None) for part in parts]
 
 
 @once_an_instant
-def _parts(conn: "Connection", campaign_id: int) -> list[PartView]:
+def _parts(conn: "Connection", campaign_id: int) -> list[CampaignClusterView]:
     from cigri.flow.views.campaigns import list_parts
 
     return list_parts(conn, [campaign_id])
 
 
-def list_kinds(conn: "Connection", caller: Caller, of: CampaignView) -> list[FailureKind]:
+def list_kinds(conn: "Connection", caller: Caller, of: CampaignView) -> list[FailureGroup]:
     """How its last tasks failed; others than the owner are not told what the tasks wrote."""
     from cigri.flow.views.failures import list_failures
 
@@ -156,7 +156,7 @@ def _files_until(conn: "Connection", of: CampaignView) -> datetime | None:
     return of.ended_at + timedelta(days=installation.purge_after())
 
 
-def _tried(conn: "Connection", caller: Caller, of: CampaignView) -> list[TriedCluster]:
+def _tried(conn: "Connection", caller: Caller, of: CampaignView) -> list[ClusterTestAttempt]:
     from cigri.flow.views.clusters import list_tried
 
     tried = list_tried(conn, of.id) if of.type is CampaignType.TEST else []
@@ -166,8 +166,8 @@ def _tried(conn: "Connection", caller: Caller, of: CampaignView) -> list[TriedCl
 # All tasks of a campaign at a glance; everybody sees how campaigns stand.
 
 
-@reads("/campaigns/{campaign_id}/strip", May.EVERYBODY)
-def strip(conn: "Connection", _caller: Caller, *, campaign_id: int) -> list[StripCell]:
+@reads("/campaigns/{campaign_id}/strip", Access.EVERYBODY)
+def strip(conn: "Connection", _caller: Caller, *, campaign_id: int) -> list[TaskStripCell]:
     """All tasks of a campaign in at most 1000 cells, each with the worst state of its tasks."""
     from cigri.flow.views.strips import list_cells
 

@@ -7,19 +7,19 @@ not told: neither who has which keys, nor which challenges there are.
 import re
 from typing import TYPE_CHECKING, Any
 
-from cigri.api_models.identity import MintedToken
-from cigri.api_models.ssh_keys import ToldChallenge
+from cigri.api_models.identity import CreatedToken
+from cigri.api_models.ssh_keys import IssuedChallenge
 from cigri.endpoints import Door, admits
 from cigri.endpoints.identity import USUAL_LIFE, require_bounds
 from cigri.errors import Forbidden, UsageError
-from cigri.identity.callers import Caller, Scope, require_asked_for, require_operating
+from cigri.identity.callers import AccessScope, Caller, require_asked_for, require_operating
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cigri.database import Database
-    from cigri.flow.ssh_keys import KnownKey
-    from cigri.ssh_keys.challenge_text import WantedToken
+    from cigri.flow.ssh_keys import RegisteredKey
+    from cigri.ssh_keys.challenge_text import RequestedToken
 
 LONGEST_NAME, LONGEST_HOST = 256, 253  # characters
 SIGNS_NOTHING = (
@@ -37,17 +37,17 @@ def create_challenge(
     *,
     user: str,
     host: str,
-    scope: Scope = Scope.READ,
+    scope: AccessScope = AccessScope.READ,
     expires_in: int = USUAL_LIFE,
     comment: str = "",
     for_root: bool = False,
-) -> ToldChallenge:
+) -> IssuedChallenge:
     """Ask for a text to sign with an SSH key of yours, which gives a token of this kind, once and within a minute."""
     import secrets
 
     from cigri.flow.challenges import put_challenge
     from cigri.flow.grid_identity import grid_key
-    from cigri.ssh_keys.challenge_text import WantedToken, text_to_sign
+    from cigri.ssh_keys.challenge_text import RequestedToken, text_to_sign
 
     require_bounds(expires_in, comment)
     if not _NAME.fullmatch(user) or not user.isprintable() or len(user) > LONGEST_NAME:
@@ -55,14 +55,14 @@ def create_challenge(
     if len(host) > LONGEST_HOST or not door.answers_to(host):
         raise UsageError(f"this grid is not reached as {host[:LONGEST_HOST]!r}; portal.names says how it is")
     require_asked_for(user, "tokens", for_root=for_root)
-    wanted, nonce = WantedToken(user, host, scope, expires_in, comment), secrets.token_urlsafe(32)
+    wanted, nonce = RequestedToken(user, host, scope, expires_in, comment), secrets.token_urlsafe(32)
     with database.begin() as conn:
         until, grid = put_challenge(conn, wanted, nonce), grid_key(conn)
-    return ToldChallenge(nonce, grid, text_to_sign(grid, wanted, nonce), until)
+    return IssuedChallenge(nonce, grid, text_to_sign(grid, wanted, nonce), until)
 
 
 @admits("/challenges/answer")
-def answer_challenge(database: "Database", door: Door, *, nonce: str, signature: str) -> MintedToken:
+def answer_challenge(database: "Database", door: Door, *, nonce: str, signature: str) -> CreatedToken:
     """Send the signature of a challenge's text, and be given the token."""
     from cigri.flow.challenges import take_challenge
     from cigri.flow.grid_identity import grid_key
@@ -83,7 +83,7 @@ def answer_challenge(database: "Database", door: Door, *, nonce: str, signature:
     return _given(database, door.lent(wanted.user, wanted.scope, f"SSH key {key.id}"), wanted, key)
 
 
-def _signer(conn: "Connection", user: str, signature: str) -> "KnownKey | None":
+def _signer(conn: "Connection", user: str, signature: str) -> "RegisteredKey | None":
     """The key that the signature names, if it is one of this user's."""
     from cigri.flow.ssh_keys import find_signer
     from cigri.ssh_keys.public_keys import fingerprint_of
@@ -93,14 +93,14 @@ def _signer(conn: "Connection", user: str, signature: str) -> "KnownKey | None":
     return None if named is None else find_signer(conn, user, fingerprint_of(named))
 
 
-def _given(database: "Database", caller: Caller, wanted: "WantedToken", key: "KnownKey") -> MintedToken:
+def _given(database: "Database", caller: Caller, wanted: "RequestedToken", key: "RegisteredKey") -> CreatedToken:
     """Unless the key was removed meanwhile."""
     import secrets
 
     from cigri.flow.audit import put_audit
     from cigri.flow.ssh_keys import is_kept
     from cigri.flow.tokens import put_token
-    from cigri.identity.token_text import ShownToken, hash_of
+    from cigri.identity.token_text import ParsedToken, hash_of
 
     require_operating(caller, wanted.scope, "tokens")
     secret = secrets.token_urlsafe(32)
@@ -110,4 +110,6 @@ def _given(database: "Database", caller: Caller, wanted: "WantedToken", key: "Kn
             raise Forbidden(SIGNS_NOTHING)
         made = put_token(conn, caller.user, hash_of(secret), **kind, ssh_key_id=key.id)
         put_audit(conn, caller, answer_challenge.name, {**kind, "token_id": made.id})
-    return MintedToken(str(ShownToken(made.id, secret)), made.id, made.user, made.comment, made.scope, made.expires_at)
+    return CreatedToken(
+        str(ParsedToken(made.id, secret)), made.id, made.user, made.comment, made.scope, made.expires_at
+    )

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.api_models.changes import Done
-from cigri.api_models.clusters import ExcludedNode
-from cigri.endpoints import May, changes, reads
+from cigri.api_models.changes import ChangeConfirmation
+from cigri.api_models.clusters import ExcludedNodeView
+from cigri.endpoints import Access, changes, reads
 from cigri.errors import NotFound, UsageError
 from cigri.formats.units import as_instant
-from cigri.identity.callers import Caller, Scope
+from cigri.identity.callers import AccessScope, Caller
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -19,40 +19,40 @@ if TYPE_CHECKING:
 MOST_NODES = 10_000  # named at once
 
 
-@changes("/clusters/{cluster}/enable", May.OPERATOR, Scope.OPERATE)
-def enable_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> Done:
+@changes("/clusters/{cluster}/enable", Access.OPERATOR, AccessScope.OPERATE)
+def enable_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> ChangeConfirmation:
     """It gets jobs; past failures are forgiven, and a drain is over."""
     from cigri.flow import clusters
 
     clusters.enable_cluster(conn, cluster, enabled=True)
-    return Done(f"Cluster {cluster} gets jobs")
+    return ChangeConfirmation(f"Cluster {cluster} gets jobs")
 
 
-@changes("/clusters/{cluster}/disable", May.OPERATOR, Scope.OPERATE)
-def disable_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> Done:
+@changes("/clusters/{cluster}/disable", Access.OPERATOR, AccessScope.OPERATE)
+def disable_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> ChangeConfirmation:
     """It gets no new jobs; those it has are watched to their end."""
     from cigri.flow import clusters
 
     clusters.enable_cluster(conn, cluster, enabled=False)
-    return Done(f"Cluster {cluster} gets no new jobs")
+    return ChangeConfirmation(f"Cluster {cluster} gets no new jobs")
 
 
-@changes("/clusters/{cluster}/drain", May.OPERATOR, Scope.OPERATE)
+@changes("/clusters/{cluster}/drain", Access.OPERATOR, AccessScope.OPERATE)
 def drain_cluster(
     conn: "Connection", caller: Caller, *, cluster: str, by: str, kill: bool = False, keep: int = 0
-) -> Done:
+) -> ChangeConfirmation:
     """No more jobs, and those that run are told when they must be over."""
-    from cigri.flow.drains import DrainWish, put_drain
+    from cigri.flow.drains import ClusterDrain, put_drain
 
     if keep < 0:
         raise UsageError(f"keep {keep}: a number of cores")
     deadline = _deadline(conn, _find(conn, cluster), by)
-    put_drain(conn, cluster, DrainWish(deadline, kill, keep, caller.user))
-    return Done(f"Cluster {cluster} gets no new jobs; what runs is to end by {as_instant(deadline)}")
+    put_drain(conn, cluster, ClusterDrain(deadline, kill, keep, caller.user))
+    return ChangeConfirmation(f"Cluster {cluster} gets no new jobs; what runs is to end by {as_instant(deadline)}")
 
 
-@changes("/clusters/{cluster}/undrain", May.OPERATOR, Scope.OPERATE)
-def undrain_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> Done:
+@changes("/clusters/{cluster}/undrain", Access.OPERATOR, AccessScope.OPERATE)
+def undrain_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> ChangeConfirmation:
     """It gets jobs again, and those that run are told that they may go on."""
     from cigri.flow import clusters
     from cigri.flow.drains import find_drain
@@ -60,11 +60,11 @@ def undrain_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> Don
     if find_drain(conn, _find(conn, cluster).id) is None:
         raise UsageError(f"cluster {cluster} is not drained; `cigri cluster enable {cluster}` gives it jobs")
     clusters.enable_cluster(conn, cluster, enabled=True)
-    return Done(f"Cluster {cluster} gets jobs")
+    return ChangeConfirmation(f"Cluster {cluster} gets jobs")
 
 
-@reads("/nodes/excluded", May.OPERATOR)
-def excluded_nodes(conn: "Connection", _caller: Caller, *, cluster: str = "") -> list[ExcludedNode]:
+@reads("/nodes/excluded", Access.OPERATOR)
+def excluded_nodes(conn: "Connection", _caller: Caller, *, cluster: str = "") -> list[ExcludedNodeView]:
     """Nodes that get no jobs, and those on trial after that: of one cluster, or of all."""
     from cigri.flow.excluded_nodes import list_excluded_nodes
 
@@ -73,8 +73,8 @@ def excluded_nodes(conn: "Connection", _caller: Caller, *, cluster: str = "") ->
     return list_excluded_nodes(conn, cluster)
 
 
-@changes("/clusters/{cluster}/nodes/admit", May.OPERATOR, Scope.OPERATE)
-def admit_nodes(conn: "Connection", caller: Caller, *, cluster: str, nodes: list[str]) -> Done:
+@changes("/clusters/{cluster}/nodes/admit", Access.OPERATOR, AccessScope.OPERATE)
+def admit_nodes(conn: "Connection", caller: Caller, *, cluster: str, nodes: list[str]) -> ChangeConfirmation:
     """They get jobs at once, and what was held against them is forgotten."""
     from cigri.flow import excluded_nodes
     from cigri.flow.drains import end_node_drains
@@ -85,22 +85,22 @@ def admit_nodes(conn: "Connection", caller: Caller, *, cluster: str, nodes: list
         raise UsageError(f"{', '.join(strange)}: not left out; `cigri cluster nodes {cluster}` lists them")
     excluded_nodes.admit_nodes(conn, here.id, cluster, nodes, caller.user)
     end_node_drains(conn, here.id, nodes)
-    return Done(f"Cluster {cluster}: {', '.join(nodes)} may have jobs again")
+    return ChangeConfirmation(f"Cluster {cluster}: {', '.join(nodes)} may have jobs again")
 
 
-@changes("/clusters/{cluster}/nodes/drain", May.OPERATOR, Scope.OPERATE)
-def drain_nodes(conn: "Connection", caller: Caller, *, cluster: str, nodes: list[str], by: str) -> Done:
+@changes("/clusters/{cluster}/nodes/drain", Access.OPERATOR, AccessScope.OPERATE)
+def drain_nodes(conn: "Connection", caller: Caller, *, cluster: str, nodes: list[str], by: str) -> ChangeConfirmation:
     """They get no new jobs; what runs there is told when it must be over."""
-    from cigri.flow.drains import NodeDrain, put_node_drain
+    from cigri.flow.drains import NodeDrainRequest, put_node_drain
 
     here = _find(conn, cluster)
     if here.config.in_use.driver == "local":
         raise UsageError(f"{cluster} is one host, no node of which can be left out: `cigri cluster drain {cluster}`")
     deadline = _deadline(conn, here, by)
     for node in _some(nodes):
-        put_node_drain(conn, here.id, NodeDrain(node, deadline, caller.user))
+        put_node_drain(conn, here.id, NodeDrainRequest(node, deadline, caller.user))
     ends = f"what runs there is to end by {as_instant(deadline)}"
-    return Done(f"Cluster {cluster}: {', '.join(nodes)}: no new jobs; {ends}")
+    return ChangeConfirmation(f"Cluster {cluster}: {', '.join(nodes)}: no new jobs; {ends}")
 
 
 def _some(nodes: list[str]) -> list[str]:

@@ -3,17 +3,17 @@
 import json
 from typing import TYPE_CHECKING, Any
 
-from cigri.api_models.changes import Done
-from cigri.api_models.clusters import ClusterFallback, DeclaredCluster
-from cigri.endpoints import Errand, May, asks, changes, reads
-from cigri.errors import AnswerUnreadable, Forbidden, NotFound, TransportError, UsageError
+from cigri.api_models.changes import ChangeConfirmation
+from cigri.api_models.clusters import DeclaredCluster, FallbackDecision
+from cigri.endpoints import Access, DeferredResponse, asks, changes, reads
+from cigri.errors import Forbidden, NotFound, TransportError, UnreadableOutput, UsageError
 from cigri.formats.units import as_utc
-from cigri.identity.callers import SUPERUSER, Caller, Scope
+from cigri.identity.callers import SUPERUSER, AccessScope, Caller
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from cigri.gateway.contract import OrderTaker
+    from cigri.gateway.contract import ClusterGateway
     from cigri.settings.cluster_config import ClusterConfig
 
 CLUSTER_FALLBACK = "CLUSTER_FALLBACK"
@@ -21,7 +21,7 @@ LONGEST_NAME = 64  # characters, of a cluster or a user
 LONGEST_CAUSE = 300
 
 
-@reads("/clusters/declared", May.OPERATOR)
+@reads("/clusters/declared", Access.OPERATOR)
 def declared_clusters(conn: "Connection", _caller: Caller, *, names: list[str] | None = None) -> list[DeclaredCluster]:
     """All, or those that are named, with their configuration as it is stored and the accounts of users."""
     from cigri.flow.views.clusters import list_cluster_standings, list_mappings
@@ -33,29 +33,31 @@ def declared_clusters(conn: "Connection", _caller: Caller, *, names: list[str] |
     return [DeclaredCluster(cluster, cluster.state, list_mappings(conn, cluster.name)) for cluster in chosen]
 
 
-@asks("/clusters/{cluster}/fallback", May.OPERATOR, ClusterFallback)
-def find_fallback(conn: "Connection", _caller: Caller, *, cluster: str, config: str) -> Errand[ClusterFallback]:
+@asks("/clusters/{cluster}/fallback", Access.OPERATOR, FallbackDecision)
+def find_fallback(
+    conn: "Connection", _caller: Caller, *, cluster: str, config: str
+) -> DeferredResponse[FallbackDecision]:
     """Whether the batch system of a cluster that would be so declared (a JSON object) is there."""
     from cigri.database import server_time
     from cigri.flow.clusters import ClusterRow
-    from cigri.gateway.requests import Probe
+    from cigri.gateway.requests import ProbeBatchSystem
 
     asked = ClusterRow(0, cluster, _own(_checked(cluster, _object(config))), True)
     now = server_time(conn)
 
-    def ask(gateway: "OrderTaker") -> ClusterFallback:
+    def ask(gateway: "ClusterGateway") -> FallbackDecision:
         try:
-            gateway.ask(asked, gateway.visitor(asked), Probe())
-        except (TransportError, AnswerUnreadable) as error:
+            gateway.ask(asked, gateway.visitor(asked), ProbeBatchSystem())
+        except (TransportError, UnreadableOutput) as error:
             said = " ".join(str(error).split())[:LONGEST_CAUSE]
-            return ClusterFallback(f"its batch system was not there on {as_utc(now)}: {said}")
-        return ClusterFallback("")
+            return FallbackDecision(f"its batch system was not there on {as_utc(now)}: {said}")
+        return FallbackDecision("")
 
-    return Errand(cluster, ask)
+    return DeferredResponse(cluster, ask)
 
 
-@changes("/clusters", May.OPERATOR, Scope.OPERATE)
-def declare_cluster(conn: "Connection", _caller: Caller, *, cluster: str, config: dict[str, Any]) -> Done:
+@changes("/clusters", Access.OPERATOR, AccessScope.OPERATE)
+def declare_cluster(conn: "Connection", _caller: Caller, *, cluster: str, config: dict[str, Any]) -> ChangeConfirmation:
     """A new one, which the next cycle visits."""
     from cigri.flow.clusters import find_cluster
 
@@ -64,29 +66,31 @@ def declare_cluster(conn: "Connection", _caller: Caller, *, cluster: str, config
     if find_cluster(conn, cluster):
         raise UsageError(f"cluster {cluster} is declared already; `cigri cluster change {cluster}`")
     _put(conn, cluster, checked)
-    return Done(f"Cluster {cluster} is declared; now: cigri cluster test {cluster}")
+    return ChangeConfirmation(f"Cluster {cluster} is declared; now: cigri cluster test {cluster}")
 
 
-@changes("/clusters/{cluster}/change", May.OPERATOR, Scope.OPERATE)
-def change_cluster(conn: "Connection", _caller: Caller, *, cluster: str, config: dict[str, Any]) -> Done:
+@changes("/clusters/{cluster}/change", Access.OPERATOR, AccessScope.OPERATE)
+def change_cluster(conn: "Connection", _caller: Caller, *, cluster: str, config: dict[str, Any]) -> ChangeConfirmation:
     """Its configuration is this one, all of it."""
     checked = _checked(cluster, config)
     _refuse_under_jobs(conn, cluster, checked)
     _put(conn, cluster, checked)
-    return Done(f"Cluster {cluster} is changed; now: cigri cluster test {cluster}")
+    return ChangeConfirmation(f"Cluster {cluster} is changed; now: cigri cluster test {cluster}")
 
 
-@changes("/clusters/{cluster}/remove", May.OPERATOR, Scope.OPERATE)
-def remove_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> Done:
+@changes("/clusters/{cluster}/remove", Access.OPERATOR, AccessScope.OPERATE)
+def remove_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> ChangeConfirmation:
     """Forget a cluster that no campaign has used."""
     from cigri.flow import clusters
 
     clusters.remove_cluster(conn, cluster)
-    return Done(f"Cluster {cluster} is forgotten")
+    return ChangeConfirmation(f"Cluster {cluster} is forgotten")
 
 
-@changes("/clusters/{cluster}/accounts", May.OPERATOR, Scope.OPERATE)
-def map_account(conn: "Connection", caller: Caller, *, cluster: str, user: str, account: str = "") -> Done:
+@changes("/clusters/{cluster}/accounts", Access.OPERATOR, AccessScope.OPERATE)
+def map_account(
+    conn: "Connection", caller: Caller, *, cluster: str, user: str, account: str = ""
+) -> ChangeConfirmation:
     """The account that runs a grid user's jobs there from the next submission on; empty: that of the same name."""
     from cigri.flow.clusters import map_user
     from cigri.settings.ssh_address import ACCOUNT
@@ -98,7 +102,7 @@ def map_account(conn: "Connection", caller: Caller, *, cluster: str, user: str, 
     if not 0 < len(user) <= LONGEST_NAME or not user.isprintable():
         raise UsageError(f"{user[:LONGEST_NAME]!r} cannot be the name of a user")
     map_user(conn, cluster, user, account)
-    return Done(f"On {cluster} the jobs of {user} run as {account or user}")
+    return ChangeConfirmation(f"On {cluster} the jobs of {user} run as {account or user}")
 
 
 def _object(text: str) -> dict[str, Any]:

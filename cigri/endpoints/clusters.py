@@ -5,15 +5,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from cigri.api_models.clusters import (
-    ClassView,
-    ClusterDay,
+    ClusterDayReport,
     ClusterStatus,
+    ClusterUsagePeriod,
     ClusterView,
-    PropertyView,
+    NodeClassView,
+    NodePropertyView,
     QueueProperties,
-    Usage,
 )
-from cigri.endpoints import May, reads
+from cigri.endpoints import Access, reads
 from cigri.errors import NotFound, RequirementError, UsageError
 from cigri.identity.callers import Caller
 from cigri.requirements import Kinds, Requirement, judge_all
@@ -29,7 +29,7 @@ PERIODS = 24  # of a past, whatever its length
 A_DAY, DAY_PERIOD = timedelta(days=1), timedelta(minutes=15)
 
 
-@reads("/clusters", May.EVERYBODY)
+@reads("/clusters", Access.EVERYBODY)
 def clusters(conn: "Connection", _caller: Caller, *, names: list[str] | None = None) -> list[ClusterStatus]:
     """All, or those named by name or number: state, cores, our jobs, and the configuration but for secrets."""
     from cigri.presentation.cluster_status import status_of
@@ -37,7 +37,7 @@ def clusters(conn: "Connection", _caller: Caller, *, names: list[str] | None = N
     return [status_of(cluster) for cluster in _named(conn, names)]
 
 
-@reads("/clusters/hours", May.EVERYBODY)
+@reads("/clusters/hours", Access.EVERYBODY)
 def cluster_hours(conn: "Connection", _caller: Caller, *, names: list[str] | None = None) -> dict[str, str]:
     """By cluster, whether it is within the hours that its operator has declared."""
     from cigri.flow.views.campaigns import present
@@ -48,10 +48,10 @@ def cluster_hours(conn: "Connection", _caller: Caller, *, names: list[str] | Non
     return {cluster.name: within_hours(cluster, hours, now) for cluster in _named(conn, names)}
 
 
-@reads("/clusters/usage", May.EVERYBODY)
+@reads("/clusters/usage", Access.EVERYBODY)
 def cluster_usage(
     conn: "Connection", _caller: Caller, *, names: list[str] | None = None, hours: float = 24.0
-) -> list[Usage]:
+) -> list[ClusterUsagePeriod]:
     """How full they were in the last hours, as the mean of each 24th of them."""
     from cigri.flow.views.clusters import list_usage
 
@@ -61,8 +61,8 @@ def cluster_usage(
     return list_usage(conn, [cluster.id for cluster in _named(conn, names)], past, past / PERIODS)
 
 
-@reads("/clusters/{cluster}/day", May.EVERYBODY)
-def cluster_day(conn: "Connection", _caller: Caller, *, cluster: str) -> ClusterDay:
+@reads("/clusters/{cluster}/day", Access.EVERYBODY)
+def cluster_day(conn: "Connection", _caller: Caller, *, cluster: str) -> ClusterDayReport:
     """One, named by name or number, and how full it was in the last 24 hours, by quarters of an hour."""
     from cigri.flow.remote_command_counts import sessions_on
     from cigri.flow.views.clusters import list_usage
@@ -71,10 +71,10 @@ def cluster_day(conn: "Connection", _caller: Caller, *, cluster: str) -> Cluster
 
     found = _named(conn, [cluster])[0]
     sessions = sessions_on(conn, found.id) if find_pulse(conn).has_almighty else {}
-    return ClusterDay(status_of(found), list_usage(conn, [found.id], A_DAY, DAY_PERIOD), sessions)
+    return ClusterDayReport(status_of(found), list_usage(conn, [found.id], A_DAY, DAY_PERIOD), sessions)
 
 
-@reads("/clusters/properties", May.EVERYBODY)
+@reads("/clusters/properties", Access.EVERYBODY)
 def properties(
     conn: "Connection", _caller: Caller, *, names: list[str] | None = None, project: str = ""
 ) -> list[QueueProperties]:
@@ -94,10 +94,10 @@ def properties(
             requires=None if queue.requires is None else dict(queue.requires),
             unreadable=unreadable.get(queue.place.cluster, ""),
             classes=[
-                ClassView(
+                NodeClassView(
                     alike.nodes,
                     {
-                        name: PropertyView(held.value, shown(held.value, kinds.get(name)), held.source)
+                        name: NodePropertyView(held.value, shown(held.value, kinds.get(name)), held.source)
                         for name, held in sorted(alike.properties.items())
                     },
                 )
@@ -109,7 +109,7 @@ def properties(
     ]
 
 
-@reads("/clusters/eligible", May.EVERYBODY)
+@reads("/clusters/eligible", Access.EVERYBODY)
 def eligible_queues(
     conn: "Connection", _caller: Caller, *, where: str, names: list[str] | None = None, project: str = ""
 ) -> dict[str, dict[str, list[str]]]:

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from cigri.api_models.submissions import WrittenDescription
-from cigri.endpoints import May, reads
+from cigri.api_models.submissions import DescriptionView
+from cigri.endpoints import Access, reads
 from cigri.endpoints.campaigns import find_campaign
-from cigri.endpoints.paging import LONGEST_PAGE, Paging, require_limit
+from cigri.endpoints.paging import LONGEST_PAGE, Pagination, require_limit
 from cigri.errors import NotFound
 from cigri.identity.callers import Caller
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from cigri.flow.views.descriptions import StoredDescription
 
 
-@reads("/campaigns/{campaign_id}/description", May.OWNER)
-def description(conn: "Connection", caller: Caller, *, campaign_id: int) -> WrittenDescription:
+@reads("/campaigns/{campaign_id}/description", Access.OWNER)
+def description(conn: "Connection", caller: Caller, *, campaign_id: int) -> DescriptionView:
     """As it was written, or the settings in force where nobody has kept that."""
     from cigri.flow.views.descriptions import find_description
     from cigri.jdl.writing import COMPUTED
@@ -25,10 +25,10 @@ def description(conn: "Connection", caller: Caller, *, campaign_id: int) -> Writ
     stored = find_description(conn, campaign_id)
     assert stored is not None  # the campaign is there
     described = stored.written or _from_settings(stored)
-    return WrittenDescription(described, has_list=not any(source in described for source in COMPUTED))
+    return DescriptionView(described, has_list=not any(source in described for source in COMPUTED))
 
 
-@reads("/campaigns/{campaign_id}/parameters", May.OWNER, Paging("after", ""))
+@reads("/campaigns/{campaign_id}/parameters", Access.OWNER, Pagination("after", ""))
 def parameters(
     conn: "Connection", caller: Caller, *, campaign_id: int, after: int = -1, limit: int = LONGEST_PAGE
 ) -> list[Any]:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cigri.endpoints import Calculation, Endpoint, Errand, P, R, Receiving
+from cigri.endpoints import BackgroundCalculation, DeferredResponse, Endpoint, P, R, UploadEndpoint
 from cigri.endpoints.read_cache import remembering
-from cigri.endpoints.request_bodies import Body, as_body
+from cigri.endpoints.request_bodies import SpooledBody, as_body
 from cigri.identity.callers import Caller
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cigri.database import Database
 
 
-class Askable(Protocol):
+class EndpointReader(Protocol):
     """What answers questions."""
 
     def ask(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
@@ -23,19 +23,21 @@ class Askable(Protocol):
         ...
 
 
-class Grid(Askable, Protocol):
+class GridClient(EndpointReader, Protocol):
     """The grid as a command meets it."""
 
-    def send(self, endpoint: Receiving[P, R], values: Iterable[object], *args: P.args, **asked: P.kwargs) -> R:
+    def send(self, endpoint: UploadEndpoint[P, R], values: Iterable[object], *args: P.args, **asked: P.kwargs) -> R:
         """The same, with these values as its body: one may be sent after the other."""
         ...
 
-    def send_bytes(self, endpoint: Receiving[P, R], blocks: Iterable[bytes], *args: P.args, **asked: P.kwargs) -> R:
+    def send_bytes(
+        self, endpoint: UploadEndpoint[P, R], blocks: Iterable[bytes], *args: P.args, **asked: P.kwargs
+    ) -> R:
         """The same, with a body of bytes."""
         ...
 
 
-class Here:
+class InProcessClient:
     """For whoever may open the database: endpoints are called in this process."""
 
     def __init__(self, database: "Database", caller: Caller) -> None:
@@ -44,32 +46,34 @@ class Here:
     def ask(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
         assert not args, "parameters are given by name"
         answer = call(endpoint, self._database, self._caller, asked)
-        if not isinstance(answer, Errand):
+        if not isinstance(answer, DeferredResponse):
             return answer
-        from cigri.gateway.transport_gateway import Gateway
+        from cigri.gateway.transport_gateway import TransportGateway
 
-        with closing(Gateway()) as gateway:
+        with closing(TransportGateway()) as gateway:
             return answer.run(gateway)
 
     @contextmanager
-    def at_once(self) -> Iterator["AtOnce"]:
+    def at_once(self) -> Iterator["SnapshotClient"]:
         """All that is asked in it sees the same instant, so that its figures agree."""
         with self._database.answering() as conn:
-            yield AtOnce(remembering(conn), self._caller)
+            yield SnapshotClient(remembering(conn), self._caller)
 
-    def send(self, endpoint: Receiving[P, R], values: Iterable[object], *args: P.args, **asked: P.kwargs) -> R:
+    def send(self, endpoint: UploadEndpoint[P, R], values: Iterable[object], *args: P.args, **asked: P.kwargs) -> R:
         return self.send_bytes(endpoint, as_body(values), *args, **asked)
 
-    def send_bytes(self, endpoint: Receiving[P, R], blocks: Iterable[bytes], *args: P.args, **asked: P.kwargs) -> R:
+    def send_bytes(
+        self, endpoint: UploadEndpoint[P, R], blocks: Iterable[bytes], *args: P.args, **asked: P.kwargs
+    ) -> R:
         assert not args, "parameters are given by name"
-        with Body() as body:
+        with SpooledBody() as body:
             for block in blocks:
                 body.write(block)
             answer = receive(endpoint, self._database, self._caller, body, asked)
-        return answer.run() if isinstance(answer, Calculation) else answer
+        return answer.run() if isinstance(answer, BackgroundCalculation) else answer
 
 
-class AtOnce:
+class SnapshotClient:
     """Reads of one instant."""
 
     def __init__(self, conn: "Connection", caller: Caller) -> None:
@@ -80,32 +84,40 @@ class AtOnce:
         assert endpoint.method == "GET", f"{endpoint.name} changes something"
         endpoint.require(self._caller)
         answer = endpoint.function(self._conn, self._caller, *args, **asked)
-        assert not isinstance(answer, Errand | Calculation), "nothing is waited for within a transaction"
+        assert not isinstance(answer, DeferredResponse | BackgroundCalculation), (
+            "nothing is waited for within a transaction"
+        )
         return answer
 
 
-def call(endpoint: Endpoint[..., R], database: "Database", caller: Caller, asked: Mapping[str, Any]) -> "R | Errand[R]":
+def call(
+    endpoint: Endpoint[..., R], database: "Database", caller: Caller, asked: Mapping[str, Any]
+) -> "R | DeferredResponse[R]":
     """Raise Forbidden for whom it is not; what is changed stands in the audit trail with its change, or neither."""
     endpoint.require(caller)
     if endpoint.method == "GET":
         with database.answering() as conn:
             answer = endpoint.function(conn, caller, **asked)
-        assert not isinstance(answer, Calculation), "it is asked with what is sent"
+        assert not isinstance(answer, BackgroundCalculation), "it is asked with what is sent"
         return answer
     from cigri.flow.audit import put_audit
 
     with database.begin() as conn:
         answer = endpoint.function(conn, caller, **asked)
         put_audit(conn, caller, endpoint.name, asked)
-    assert not isinstance(answer, Calculation), "it changes nothing"
+    assert not isinstance(answer, BackgroundCalculation), "it changes nothing"
     return answer
 
 
 def receive(
-    endpoint: Receiving[..., R], database: "Database | None", caller: Caller, body: Body, asked: Mapping[str, Any]
-) -> "R | Calculation[R]":
+    endpoint: UploadEndpoint[..., R],
+    database: "Database | None",
+    caller: Caller,
+    body: SpooledBody,
+    asked: Mapping[str, Any],
+) -> "R | BackgroundCalculation[R]":
     """As call, with what was streamed; `function` writes the audit trail itself. None: the database is away."""
     endpoint.require(caller)
     answer = endpoint.function(database, caller, body, **asked)
-    assert not isinstance(answer, Errand), "no cluster is asked about what is streamed"
+    assert not isinstance(answer, DeferredResponse), "no cluster is asked about what is streamed"
     return answer

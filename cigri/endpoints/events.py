@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.api_models.events import EventCounts, FixedEvents, SeenEvent
-from cigri.endpoints import May, changes, reads
+from cigri.api_models.events import EventCounts, EventView, FixResult
+from cigri.endpoints import Access, changes, reads
 from cigri.endpoints.paging import BACKWARDS, require_limit
 from cigri.errors import Forbidden, NotFound, UsageError
 from cigri.formats.id_ranges import read_ids, written_ids
@@ -12,12 +12,12 @@ from cigri.identity.callers import Caller
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from cigri.flow.views.events import EventChoice
+    from cigri.flow.views.events import EventFilter
 
 USUAL_EVENTS = 100
 
 
-@reads("/events", May.OWNER, BACKWARDS)
+@reads("/events", Access.OWNER, BACKWARDS)
 def events(
     conn: "Connection",
     caller: Caller,
@@ -28,7 +28,7 @@ def events(
     with_closed: bool = False,
     before: int | None = None,
     limit: int = USUAL_EVENTS,
-) -> list[SeenEvent]:
+) -> list[EventView]:
     """The last ones of your campaigns, of those named (3,5-7), or (for everybody) `is_global` of clusters and grid."""
     from cigri.flow.views.events import list_events
 
@@ -36,7 +36,7 @@ def events(
     return list_events(conn, _chosen(conn, caller, campaigns, ids, is_global, with_closed), limit, before)
 
 
-@reads("/events/count", May.OWNER)
+@reads("/events/count", Access.OWNER)
 def event_counts(
     conn: "Connection",
     caller: Caller,
@@ -47,13 +47,13 @@ def event_counts(
     with_closed: bool = False,
 ) -> EventCounts:
     """How many there are of the same, and open ones of clusters and the grid."""
-    from cigri.flow.views.events import EventChoice, count_events
+    from cigri.flow.views.events import EventFilter, count_events
 
     chosen = _chosen(conn, caller, campaigns, ids, is_global, with_closed)
-    return EventCounts(count_events(conn, chosen), count_events(conn, EventChoice(caller, is_global=True)))
+    return EventCounts(count_events(conn, chosen), count_events(conn, EventFilter(caller, is_global=True)))
 
 
-@changes("/events/fix", May.OWNER)
+@changes("/events/fix", Access.OWNER)
 def fix_events(
     conn: "Connection",
     caller: Caller,
@@ -62,7 +62,7 @@ def fix_events(
     ids: str = "",
     is_global: bool = False,
     resubmit: bool = False,
-) -> FixedEvents:
+) -> FixResult:
     """Open events of campaigns (3,5-7), or of these numbers, are closed; with `resubmit` failed tasks are done again.
 
     Those of clusters and the grid (`is_global`) are closed by operators only; clusters are then visited at once.
@@ -78,9 +78,9 @@ def fix_events(
     choice = _chosen(conn, caller, campaigns, ids, is_global, False, is_to_change=True)
     chosen = list_fixable(conn, choice)
     if is_global:
-        return FixedEvents(event_fixes.fix_global_events(conn, chosen, caller), {})
+        return FixResult(event_fixes.fix_global_events(conn, chosen, caller), {})
     fixed = event_fixes.fix_events(conn, chosen, caller, resubmit=resubmit)
-    return FixedEvents(fixed, count_failed(conn, choice.campaign_ids) if resubmit and not fixed else {})
+    return FixResult(fixed, count_failed(conn, choice.campaign_ids) if resubmit and not fixed else {})
 
 
 def _chosen(
@@ -92,15 +92,15 @@ def _chosen(
     with_closed: bool,
     *,
     is_to_change: bool = False,
-) -> "EventChoice":
+) -> "EventFilter":
     """What was named must be there, or it is a complaint, not an empty list; one that is named may be closed."""
-    from cigri.flow.views.events import EventChoice, list_missing, require_own, require_seen
+    from cigri.flow.views.events import EventFilter, list_missing, require_own, require_seen
 
     if is_global and campaigns:
         raise UsageError("events of clusters and the grid belong to no campaign")
     campaign_ids, event_ids = (read_ids(text) if text else [] for text in (campaigns, ids))
     (require_own if is_to_change else require_seen)(conn, campaign_ids, caller)
-    choice = EventChoice(caller, campaign_ids, event_ids, is_global, with_closed or bool(event_ids), is_to_change)
+    choice = EventFilter(caller, campaign_ids, event_ids, is_global, with_closed or bool(event_ids), is_to_change)
     if missing := list_missing(conn, choice):
         why = "it is no event of the grid" if is_global else "you have no such event"
         lists = f"`gridevents{' --global' if is_global else ''}` lists them"

@@ -3,8 +3,8 @@
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from cigri.api_models.health import Checkup, Notices
-from cigri.endpoints import May, reads
+from cigri.api_models.health import HealthReport, OutageReport
+from cigri.endpoints import Access, reads
 from cigri.formats.id_ranges import read_ids
 from cigri.identity.callers import Caller
 from cigri.presentation.outages import away, left_out, standstills
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-@reads("/checks", May.OPERATOR)
-def checks(conn: "Connection", _caller: Caller) -> Checkup:
+@reads("/checks", Access.OPERATOR)
+def checks(conn: "Connection", _caller: Caller) -> HealthReport:
     """What `cigri doctor` finds at once: what is late, old or stuck, and the promises that the janitor found broken."""
     from cigri.flow.module_passes import list_module_standings
     from cigri.flow.views.clusters import list_cluster_standings
@@ -39,7 +39,7 @@ def checks(conn: "Connection", _caller: Caller) -> Checkup:
         health_checks.check_events(list_old_events(conn, health_checks.OLD_EVENT)),
     ]
     examined_at = next((module.at for module in modules if module.name == "janitor"), None)
-    return Checkup(pulse.now, made, examined_at)
+    return HealthReport(pulse.now, made, examined_at)
 
 
 # Whether the grid is at work.
@@ -47,12 +47,12 @@ def checks(conn: "Connection", _caller: Caller) -> Checkup:
 MOST_SENTENCES = 10
 
 
-@reads("/notices", May.EVERYBODY)
-def notices(conn: "Connection", _caller: Caller, *, ids: str = "", user: str = "") -> Notices:
+@reads("/notices", Access.EVERYBODY)
+def notices(conn: "Connection", _caller: Caller, *, ids: str = "", user: str = "") -> OutageReport:
     """What keeps campaigns from going on: those named (3,5-7), or all of a user, or all; those that are open."""
     from cigri.flow.views.campaigns import list_open, present
 
-    return Notices(present(conn), list_notices(conn, list_open(conn, read_ids(ids) if ids else None, user=user)))
+    return OutageReport(present(conn), list_notices(conn, list_open(conn, read_ids(ids) if ids else None, user=user)))
 
 
 def list_notices(conn: "Connection", campaign_ids: Collection[int]) -> list[str]:

@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING
 
 from cigri.api_models.histories import (
-    CampaignRate,
-    CoresOfCluster,
-    CoresOverTime,
-    ProgressOverTime,
+    ClusterCoresSeries,
+    CoresHistory,
+    EndForecastPoint,
+    ProgressHistory,
     ProgressPoint,
-    ToldEnd,
+    ThroughputHistory,
 )
-from cigri.endpoints import May, reads
+from cigri.endpoints import Access, reads
 from cigri.endpoints.campaigns import find_campaign
 from cigri.errors import UsageError
 from cigri.formats.id_ranges import read_ids
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 MOST_CAMPAIGNS = 100
 
 
-@reads("/rates", May.EVERYBODY)
-def rates(conn: "Connection", _caller: Caller, *, campaigns: str) -> list[CampaignRate]:
+@reads("/rates", Access.EVERYBODY)
+def rates(conn: "Connection", _caller: Caller, *, campaigns: str) -> list[ThroughputHistory]:
     """How fast these campaigns (3,5-7; 100 at most) did tasks in the last day of their life; without archived ones."""
     from cigri.flow.views.campaign_histories import list_rates
 
@@ -33,8 +33,8 @@ def rates(conn: "Connection", _caller: Caller, *, campaigns: str) -> list[Campai
     return list_rates(conn, ids)
 
 
-@reads("/campaigns/{campaign_id}/progress", May.EVERYBODY)
-def progress(conn: "Connection", _caller: Caller, *, campaign_id: int) -> ProgressOverTime:
+@reads("/campaigns/{campaign_id}/progress", Access.EVERYBODY)
+def progress(conn: "Connection", _caller: Caller, *, campaign_id: int) -> ProgressHistory:
     """How many tasks of a campaign were done and had failed over time, and when it was expected to end then."""
     from cigri.flow.views.campaign_histories import list_stood
     from cigri.flow.views.campaigns import present
@@ -44,12 +44,12 @@ def progress(conn: "Connection", _caller: Caller, *, campaign_id: int) -> Progre
     stood = list_stood(conn, campaign_id, since, until)
     points = [ProgressPoint(then.at, then.done, then.failed) for then in stood]
     now = ProgressPoint(until, found.done, found.failed)
-    told = [ToldEnd(then.at, then.eta, then.eta_low, then.eta_high) for then in stood if then.eta is not None]
-    return ProgressOverTime(found.total, [ProgressPoint(since, 0, 0), *points, now], told)
+    told = [EndForecastPoint(then.at, then.eta, then.eta_low, then.eta_high) for then in stood if then.eta is not None]
+    return ProgressHistory(found.total, [ProgressPoint(since, 0, 0), *points, now], told)
 
 
-@reads("/campaigns/{campaign_id}/cores", May.EVERYBODY)
-def cores(conn: "Connection", _caller: Caller, *, campaign_id: int) -> CoresOverTime:
+@reads("/campaigns/{campaign_id}/cores", Access.EVERYBODY)
+def cores(conn: "Connection", _caller: Caller, *, campaign_id: int) -> CoresHistory:
     """How many cores a campaign's running jobs had on each cluster over time."""
     from cigri.flow.views.campaign_histories import list_cores_now, list_had_cores
     from cigri.flow.views.campaigns import present
@@ -67,4 +67,4 @@ def cores(conn: "Connection", _caller: Caller, *, campaign_id: int) -> CoresOver
             by_cluster[then.cluster][places[then.at]] = then.cores
     for cluster, number in now.items():
         by_cluster[cluster][-1] = number
-    return CoresOverTime(moments, [CoresOfCluster(cluster, numbers) for cluster, numbers in by_cluster.items()])
+    return CoresHistory(moments, [ClusterCoresSeries(cluster, numbers) for cluster, numbers in by_cluster.items()])

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 from cigri.errors import ConfigError
 
 if TYPE_CHECKING:
-    from cigri.drivers import Control
-    from cigri.flow.holds import HeldShare
+    from cigri.drivers import JobControl
+    from cigri.flow.holds import HoldEffect
 
 
-def what_halts(shares: "Iterable[HeldShare]", waiting_only: bool) -> str:
+def what_halts(shares: "Iterable[HoldEffect]", waiting_only: bool) -> str:
     """The end of a sentence: how many jobs are being held, cluster by cluster where a batch system cannot do all."""
     facts = _halted(shares, waiting_only)
     return f"; jobs: {', '.join(facts)}" if facts else ""
 
 
-def _halted(shares: "Iterable[HeldShare]", waiting_only: bool) -> list[str]:
+def _halted(shares: "Iterable[HoldEffect]", waiting_only: bool) -> list[str]:
     """What happens to the jobs there are, cluster by cluster where a batch system cannot do all."""
-    from cigri.drivers import Control
+    from cigri.drivers import JobControl
 
     waiting = running = 0
     exceptions = []
@@ -26,7 +26,7 @@ def _halted(shares: "Iterable[HeldShare]", waiting_only: bool) -> list[str]:
         if not share.waiting + share.running:
             continue
         controls = _controls(share)
-        if Control.HOLD in controls:
+        if JobControl.HOLD in controls:
             waiting += share.waiting
         elif share.waiting:
             exceptions.append(
@@ -34,7 +34,7 @@ def _halted(shares: "Iterable[HeldShare]", waiting_only: bool) -> list[str]:
             )
         if waiting_only or not share.running:
             continue
-        if Control.SUSPEND in controls:
+        if JobControl.SUSPEND in controls:
             running += share.running
         else:
             exceptions.append(f"{share.running} running on {share.cluster}, which cannot suspend jobs, run on")
@@ -43,14 +43,14 @@ def _halted(shares: "Iterable[HeldShare]", waiting_only: bool) -> list[str]:
     return facts + exceptions
 
 
-def _controls(share: "HeldShare") -> "frozenset[Control]":
+def _controls(share: "HoldEffect") -> "frozenset[JobControl]":
     """What the cluster's batch system can do; all, where its driver is not known on this host: the killer will tell."""
     from cigri import drivers
-    from cigri.drivers import Control
+    from cigri.drivers import JobControl
     from cigri.settings.cluster_config import parse_config
 
     try:
         config = parse_config(share.cluster, share.config).in_use
         return drivers.load(config.driver, config.options).controls
     except ConfigError:
-        return frozenset(Control)
+        return frozenset(JobControl)

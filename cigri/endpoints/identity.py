@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.api_models.identity import CallerView, EndedSessions, MintedToken, SignInLink, TokenView
-from cigri.endpoints import May, changes, reads
+from cigri.api_models.identity import CallerView, CreatedToken, EndedSessions, SignInLink, TokenView
+from cigri.endpoints import Access, changes, reads
 from cigri.errors import ConfigError, UsageError
 from cigri.formats.units import DAY
-from cigri.identity.callers import Caller, Scope, require_minting
+from cigri.identity.callers import AccessScope, Caller, require_minting
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -21,27 +21,29 @@ USUAL_LIFE, LONGEST_LIFE = 30 * DAY, 90 * DAY
 LONGEST_COMMENT = 200  # characters
 
 
-@changes("/tokens", May.EVERYBODY, Scope.READ)
+@changes("/tokens", Access.EVERYBODY, AccessScope.READ)
 def create_token(
     conn: "Connection",
     caller: Caller,
     *,
-    scope: Scope = Scope.READ,
+    scope: AccessScope = AccessScope.READ,
     expires_in: int = USUAL_LIFE,
     comment: str = "",
     for_root: bool = False,
-) -> MintedToken:
+) -> CreatedToken:
     """Make a token of yours, which expires in so many seconds; `for_root`: root has to say that it wants one."""
     import secrets
 
     from cigri.flow.tokens import put_token
-    from cigri.identity.token_text import ShownToken, hash_of
+    from cigri.identity.token_text import ParsedToken, hash_of
 
     require_minting(caller, scope, "tokens", "gridtoken create", for_root=for_root)
     require_bounds(expires_in, comment)
     secret = secrets.token_urlsafe(32)
     made = put_token(conn, caller.user, hash_of(secret), scope=scope, expires_in=expires_in, comment=comment)
-    return MintedToken(str(ShownToken(made.id, secret)), made.id, made.user, made.comment, made.scope, made.expires_at)
+    return CreatedToken(
+        str(ParsedToken(made.id, secret)), made.id, made.user, made.comment, made.scope, made.expires_at
+    )
 
 
 def require_bounds(expires_in: int, comment: str) -> None:
@@ -52,7 +54,7 @@ def require_bounds(expires_in: int, comment: str) -> None:
         raise UsageError(f"a comment is one line of {LONGEST_COMMENT} characters at most")
 
 
-@reads("/tokens", May.EVERYBODY)
+@reads("/tokens", Access.EVERYBODY)
 def get_tokens(conn: "Connection", caller: Caller) -> list[TokenView]:
     """Your tokens; operators see those of everybody."""
     from cigri.flow.tokens import list_tokens
@@ -60,7 +62,7 @@ def get_tokens(conn: "Connection", caller: Caller) -> list[TokenView]:
     return list_tokens(conn, caller)
 
 
-@changes("/tokens/{token_id}/revoke", May.HOLDER)
+@changes("/tokens/{token_id}/revoke", Access.HOLDER)
 def revoke_token(conn: "Connection", caller: Caller, *, token_id: int) -> TokenView:
     """Make a token worthless, from now on and for ever."""
     from cigri.flow.tokens import end_token
@@ -71,7 +73,7 @@ def revoke_token(conn: "Connection", caller: Caller, *, token_id: int) -> TokenV
 # Who the caller is, as the portal sees it.
 
 
-@reads("/whoami", May.EVERYBODY)
+@reads("/whoami", Access.EVERYBODY)
 def whoami(_conn: "Connection", caller: Caller) -> CallerView:
     """By which name you are known, how that is known, and what you may do."""
     return CallerView(caller.user, caller.is_operator, caller.scope, caller.how)
@@ -86,9 +88,9 @@ NO_PAGES = (
 )
 
 
-@changes("/sessions", May.EVERYBODY, Scope.READ)
+@changes("/sessions", Access.EVERYBODY, AccessScope.READ)
 def create_link(
-    conn: "Connection", caller: Caller, *, scope: Scope = Scope.SUBMIT, for_root: bool = False
+    conn: "Connection", caller: Caller, *, scope: AccessScope = AccessScope.SUBMIT, for_root: bool = False
 ) -> SignInLink:
     """Make a link that lets a browser in as you, once and within a minute; `for_root`: root has to say so."""
     import secrets
@@ -107,7 +109,7 @@ def create_link(
     return SignInLink(url, made.id, caller.user, scope, made.opens_until, made.expires_at)
 
 
-@changes("/sessions/end", May.EVERYBODY, Scope.READ)
+@changes("/sessions/end", Access.EVERYBODY, AccessScope.READ)
 def end_sessions(conn: "Connection", caller: Caller, *, session_id: int | None = None) -> EndedSessions:
     """All sessions of yours end, in whatever browser, or one of them; operators may name anybody's."""
     from cigri.flow import browser_sessions

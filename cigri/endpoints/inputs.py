@@ -5,9 +5,9 @@ To know the sum of a file is not to have it: whoever names one has sent all of i
 
 from typing import TYPE_CHECKING
 
-from cigri.api_models.files import LackedInputs, SentBytes, TakenInputs
-from cigri.endpoints import May, reads, receives
-from cigri.endpoints.request_bodies import Body, BodyLines
+from cigri.api_models.files import InputUploadStatus, LackedInputs, TakenInputs
+from cigri.endpoints import Access, reads, receives
+from cigri.endpoints.request_bodies import SpooledBody, SpooledLines
 from cigri.errors import UsageError
 from cigri.formats.units import MEGABYTE, as_size
 from cigri.identity.callers import Caller
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from cigri.settings.sections import InputSettings
 
 
-@reads("/inputs/{sha256}", May.EVERYBODY)
-def sent_input(conn: "Connection", caller: Caller, *, sha256: str) -> SentBytes:
+@reads("/inputs/{sha256}", Access.EVERYBODY)
+def sent_input(conn: "Connection", caller: Caller, *, sha256: str) -> InputUploadStatus:
     """How much of the file with this SHA-256 has come from you."""
     from cigri.flow.stored_inputs import is_sent
 
     _require_sum(sha256)
     store = _store()
     if is_sent(conn, caller.user, sha256) and store.holds(sha256):
-        return SentBytes(sha256, 0, True)
-    return SentBytes(sha256, store.begun(caller.user, sha256), False)
+        return InputUploadStatus(sha256, 0, True)
+    return InputUploadStatus(sha256, store.begun(caller.user, sha256), False)
 
 
-@receives("/inputs/{sha256}", May.EVERYBODY)
+@receives("/inputs/{sha256}", Access.EVERYBODY)
 def send_input(
-    database: "Database", caller: Caller, body: Body, *, sha256: str, size: int, offset: int = 0
-) -> SentBytes:
+    database: "Database", caller: Caller, body: SpooledBody, *, sha256: str, size: int, offset: int = 0
+) -> InputUploadStatus:
     """Bytes of a file of yours that has `size` of them, from `offset` on; once all are there they are verified."""
     from cigri.flow.audit import put_audit
     from cigri.flow.stored_inputs import count_sent, is_sent, put_sent
@@ -46,7 +46,7 @@ def send_input(
     store = _store()
     with database.begin() as conn:
         if is_sent(conn, user, sha256) and store.holds(sha256):
-            return SentBytes(sha256, 0, True)
+            return InputUploadStatus(sha256, 0, True)
         kept = count_sent(conn, user) + store.arriving(user) - store.begun(user, sha256)
     if not 0 <= offset <= size or offset + body.size > size:
         raise UsageError(f"of {size} bytes, {body.size} from {offset} on cannot be")
@@ -55,20 +55,20 @@ def send_input(
     _require_room(limits, kept + size, "this input", size)
     held = store.add(user, sha256, offset, body.file)
     if held < size:
-        return SentBytes(sha256, held, False)
+        return InputUploadStatus(sha256, held, False)
     store.finish(user, sha256)
     with database.begin() as conn:
         put_sent(conn, user, sha256, size)
         put_audit(conn, caller, "send_input", {"sha256": sha256, "size": size})
-    return SentBytes(sha256, 0, True)
+    return InputUploadStatus(sha256, 0, True)
 
 
-@receives("/lacked-inputs", May.EVERYBODY)
-def lacked_inputs(database: "Database", caller: Caller, body: Body) -> LackedInputs:
+@receives("/lacked-inputs", Access.EVERYBODY)
+def lacked_inputs(database: "Database", caller: Caller, body: SpooledBody) -> LackedInputs:
     """Those of the SHA-256 sums that are sent, one JSON text a line, of whose files not all has come from you."""
     from cigri.flow.stored_inputs import list_sent
 
-    sums = [str(value) for value in BodyLines(body, 0)]
+    sums = [str(value) for value in SpooledLines(body, 0)]
     for sum in sums:
         _require_sum(sum)
     with database.begin() as conn:
@@ -77,8 +77,8 @@ def lacked_inputs(database: "Database", caller: Caller, body: Body) -> LackedInp
     return LackedInputs([sum for sum in dict.fromkeys(sums) if sum not in sent or not store.holds(sum)])
 
 
-@receives("/inputs", May.EVERYBODY)
-def send_inputs(database: "Database", caller: Caller, body: Body) -> TakenInputs:
+@receives("/inputs", Access.EVERYBODY)
+def send_inputs(database: "Database", caller: Caller, body: SpooledBody) -> TakenInputs:
     """Small files of yours, many at once: of each a line with its SHA-256, a blank and its size, then its bytes."""
     from cigri.flow.audit import put_audit
     from cigri.flow.stored_inputs import count_sent, put_many_sent

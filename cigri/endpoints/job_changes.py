@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from cigri.api_models.changes import ActionResult
-from cigri.endpoints import May, changes
+from cigri.endpoints import Access, changes
 from cigri.errors import CigriError
 from cigri.identity.callers import Caller
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-@changes("/jobs/{job_id}/kill", May.OWNER)
+@changes("/jobs/{job_id}/kill", Access.OWNER)
 def kill_job(conn: "Connection", caller: Caller, *, job_id: int) -> ActionResult:
     """It is killed, and its task with it."""
     from cigri.flow import cancellations
@@ -21,7 +21,7 @@ def kill_job(conn: "Connection", caller: Caller, *, job_id: int) -> ActionResult
     return ActionResult(job_id, True, f"job {job_id} is being killed; its tasks are cancelled")
 
 
-@changes("/jobs/{job_id}/checkpoint", May.OWNER)
+@changes("/jobs/{job_id}/checkpoint", Access.OWNER)
 def checkpoint_job(conn: "Connection", caller: Caller, *, job_id: int) -> ActionResult:
     """It is asked to save its state, if it runs."""
     from cigri.flow.checkpoint_requests import ask_checkpoints
@@ -32,7 +32,7 @@ def checkpoint_job(conn: "Connection", caller: Caller, *, job_id: int) -> Action
     return ActionResult(job_id, True, message)
 
 
-@changes("/jobs/{job_id}/hold", May.OWNER)
+@changes("/jobs/{job_id}/hold", Access.OWNER)
 def hold_job(conn: "Connection", caller: Caller, *, job_id: int, waiting_only: bool = False) -> ActionResult:
     """It stands still; with `waiting_only` unless it runs already."""
     from cigri.endpoints.hold_effects import what_halts
@@ -42,7 +42,7 @@ def hold_job(conn: "Connection", caller: Caller, *, job_id: int, waiting_only: b
     return ActionResult(job_id, True, f"job {job_id} is held{what_halts(shares, waiting_only)}")
 
 
-@changes("/jobs/{job_id}/release", May.OWNER)
+@changes("/jobs/{job_id}/release", Access.OWNER)
 def release_job(conn: "Connection", caller: Caller, *, job_id: int) -> ActionResult:
     """It goes on, if it was held by itself."""
     from cigri.flow import holds

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cigri.api_models.jobs import JobOutput, JobOutputs, JobView, WholeJob
+from cigri.api_models.jobs import JobDetail, JobStreamTails, JobView, StreamTailView
 from cigri.api_models.tasks import AttemptView
-from cigri.endpoints import Errand, May, asks
-from cigri.errors import AnswerUnreadable, CigriError, ConfigError, NotFound, TransportError, UsageError
+from cigri.endpoints import Access, DeferredResponse, asks
+from cigri.errors import CigriError, ConfigError, NotFound, TransportError, UnreadableOutput, UsageError
 from cigri.formats.units import as_instant
 from cigri.identity.callers import Caller
 from cigri.resources.bucket_amounts import formulas_of
@@ -15,7 +15,7 @@ from cigri.states import JobKind, JobState
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from cigri.gateway.contract import OrderTaker
+    from cigri.gateway.contract import ClusterGateway
     from cigri.wrapper.batch_operations import Stream
 
 LONGEST_OUTPUT = 1_000_000  # bytes of the end of an output
@@ -23,10 +23,10 @@ STREAMS: "dict[str, Stream]" = {"out": "out", "err": "err"}
 SHAPE = ("cpu", "nodes")
 
 
-@asks("/jobs/{job_id}", May.EVERYBODY_IN_PART, WholeJob)
+@asks("/jobs/{job_id}", Access.EVERYBODY_IN_PART, JobDetail)
 def job(
     conn: "Connection", caller: Caller, *, job_id: int, asked_itself: bool = False
-) -> "WholeJob | Errand[WholeJob]":
+) -> "JobDetail | DeferredResponse[JobDetail]":
     """One job; `asked_itself`: with the figures that it gives of its own while it runs, if it is yours."""
     from cigri.database import server_time
     from cigri.flow.clusters import find_cluster
@@ -39,39 +39,39 @@ def job(
     found, attempts = _find(conn, job_id), list_attempts_of_job(conn, job_id)
     is_own = caller.sees(found.user)
     shown = attempts if is_own else [attempt._replace(parameter=None) for attempt in attempts]
-    whole = WholeJob(found, explain(found.exit_code), _given(found, attempts), None, shown, [])
+    whole = JobDetail(found, explain(found.exit_code), _given(found, attempts), None, shown, [])
     running = next(iter(list_running(conn, job_id=job_id)), None) if found.state is JobState.RUNNING else None
     if running is None:
         return whole
     cluster, key, now = find_cluster(conn, found.cluster), grid_key(conn), server_time(conn).timestamp()
     assert cluster is not None  # the job's row refers to it
 
-    def ask(gateway: "OrderTaker") -> WholeJob:
-        from cigri.gateway.requests import ReadStatus
+    def ask(gateway: "ClusterGateway") -> JobDetail:
+        from cigri.gateway.requests import ReadJobStatus
 
         try:
-            values = gateway.ask(cluster, running.local_user, ReadStatus(key, [running.key]))[running.key]
-        except (TransportError, AnswerUnreadable, ConfigError) as error:
+            values = gateway.ask(cluster, running.local_user, ReadJobStatus(key, [running.key]))[running.key]
+        except (TransportError, UnreadableOutput, ConfigError) as error:
             return judged({}, f"job {job_id} could not be asked: {error}")
         return judged(values)
 
-    def judged(values: dict[str, str], *warnings: str) -> WholeJob:
+    def judged(values: dict[str, str], *warnings: str) -> JobDetail:
         status, ignored = parse_status(values, running.job.cores)
         doubts = [f"job {job_id}: ignored {problem}" for problem in ignored]
         return whole._replace(figures=assess(running.job, status, now), warnings=[*warnings, *doubts])
 
-    return Errand(found.cluster, ask) if asked_itself and is_own else judged({})
+    return DeferredResponse(found.cluster, ask) if asked_itself and is_own else judged({})
 
 
-@asks("/jobs/{job_id}/outputs", May.OWNER, JobOutputs)
+@asks("/jobs/{job_id}/outputs", Access.OWNER, JobStreamTails)
 def outputs(
     conn: "Connection", caller: Caller, *, job_id: int, streams: list[str], task: int | None = None
-) -> "JobOutputs | Errand[JobOutputs]":
+) -> "JobStreamTails | DeferredResponse[JobStreamTails]":
     """The end of what a job of yours wrote: `out`, `err` or both, of each of its tasks, or of one."""
     from cigri.flow.clusters import find_cluster
     from cigri.flow.grid_identity import grid_key
     from cigri.flow.views.jobs import list_attempts_of_job
-    from cigri.gateway.requests import ReadTail
+    from cigri.gateway.requests import ReadStreamTail
     from cigri.wrapper import JobKey
 
     if not streams or not STREAMS.keys() >= set(streams):
@@ -88,17 +88,18 @@ def outputs(
     assert cluster is not None  # the job's row refers to it
     where = JobKey(found.campaign_id, found.batch_id, found.array_index)
     tails = {
-        title: ReadTail(key, where, position, stream, LONGEST_OUTPUT) for title, (position, stream) in places.items()
+        title: ReadStreamTail(key, where, position, stream, LONGEST_OUTPUT)
+        for title, (position, stream) in places.items()
     }
 
-    def bring(gateway: "OrderTaker") -> JobOutputs:
+    def bring(gateway: "ClusterGateway") -> JobStreamTails:
         answers = gateway.ask_all(cluster, account, list(tails.values()))
         texts = {title: answers.of(tail) for title, tail in tails.items()}
         if all(text is None for text in texts.values()):
             raise NotFound(why_missing)
-        return JobOutputs([_output(title, text) for title, text in texts.items()], why_missing)
+        return JobStreamTails([_output(title, text) for title, text in texts.items()], why_missing)
 
-    return Errand(found.cluster, bring)
+    return DeferredResponse(found.cluster, bring)
 
 
 def _find(conn: "Connection", job_id: int) -> JobView:
@@ -139,8 +140,8 @@ def _places(
     }
 
 
-def _output(title: str, text: str | None) -> JobOutput:
-    return JobOutput(title, text, is_cut=text is not None and len(text.encode()) >= LONGEST_OUTPUT)
+def _output(title: str, text: str | None) -> StreamTailView:
+    return StreamTailView(title, text, is_cut=text is not None and len(text.encode()) >= LONGEST_OUTPUT)
 
 
 def _why_missing(found: JobView) -> str:

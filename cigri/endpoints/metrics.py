@@ -3,8 +3,8 @@
 from datetime import date
 from typing import TYPE_CHECKING
 
-from cigri.api_models.metrics import AccountedWork, GridFigures, UsedWork
-from cigri.endpoints import May, reads
+from cigri.api_models.metrics import AccountingEntry, GridMetrics, UsedWork
+from cigri.endpoints import Access, reads
 from cigri.errors import UsageError
 from cigri.identity.callers import Caller
 
@@ -17,15 +17,15 @@ MOST_DAYS = 10_000
 USUAL_DAYS_BACK = 30
 
 
-@reads("/figures", May.EVERYBODY)
-def figures(conn: "Connection", _caller: Caller) -> GridFigures:
+@reads("/figures", Access.EVERYBODY)
+def figures(conn: "Connection", _caller: Caller) -> GridMetrics:
     """Cores, jobs, tasks, ends, modules and events in numbers, as /metrics has them for Prometheus."""
     from cigri.flow.views.metrics import find_figures
 
     return find_figures(conn)
 
 
-@reads("/accounting", May.EVERYBODY)
+@reads("/accounting", Access.EVERYBODY)
 def accounting(
     conn: "Connection",
     _caller: Caller,
@@ -34,14 +34,14 @@ def accounting(
     user: str = "",
     since: str = "",
     until: str = "",
-) -> list[AccountedWork]:
+) -> list[AccountingEntry]:
     """What jobs that ended used in the last days, or from one to another: those of everybody, or of one user."""
     from cigri.flow.accounting import list_accounted
 
     return list_accounted(conn, _days(days, since, until), user)
 
 
-@reads("/accounting/sums", May.EVERYBODY)
+@reads("/accounting/sums", Access.EVERYBODY)
 def used_work(
     conn: "Connection",
     _caller: Caller,

@@ -4,11 +4,17 @@ from base64 import b64encode
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes
 
-from cigri.api_models.files import BroughtFile, BroughtFiles, FetchedOutput, FetchedOutputs, WrittenTask
-from cigri.endpoints import Errand, May, asks, reads
+from cigri.api_models.files import (
+    OutputFileContent,
+    OutputFileContents,
+    StreamContent,
+    StreamContents,
+    TaskOutputSummary,
+)
+from cigri.endpoints import Access, DeferredResponse, asks, reads
 from cigri.endpoints.campaigns import find_campaign
 from cigri.endpoints.jobs import STREAMS
-from cigri.endpoints.paging import Paging, require_limit
+from cigri.endpoints.paging import Pagination, require_limit
 from cigri.errors import NotFound, UsageError
 from cigri.formats.id_ranges import read_ids
 from cigri.formats.units import as_instant
@@ -19,8 +25,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cigri.flow.clusters import ClusterRow
-    from cigri.flow.views.outputs import PlacedOutput
-    from cigri.gateway.contract import OrderTaker
+    from cigri.flow.views.outputs import OutputLocation
+    from cigri.gateway.contract import ClusterGateway
 
 MOST_FETCHED = 2**21  # bytes of one answer, with what tells the files apart
 FETCHED_AT_ONCE = 500  # whose outputs are asked for at once
@@ -28,7 +34,7 @@ WRITTEN_AT_ONCE = 1000  # tasks
 LONGEST_TASK_NUMBER = 19  # digits
 
 
-@reads("/campaigns/{campaign_id}/written", May.OWNER, Paging("after", "number"))
+@reads("/campaigns/{campaign_id}/written", Access.OWNER, Pagination("after", "number"))
 def written(
     conn: "Connection",
     caller: Caller,
@@ -38,7 +44,7 @@ def written(
     failed: bool = False,
     after: int = -1,
     limit: int = WRITTEN_AT_ONCE,
-) -> list[WrittenTask]:
+) -> list[TaskOutputSummary]:
     """Tasks of a campaign of yours that have ended, in the order of their numbers, and where their outputs lie."""
     from cigri.flow.views.outputs import list_placed
 
@@ -49,14 +55,14 @@ def written(
     return [_written(task) for task in placed]
 
 
-@asks("/campaigns/{campaign_id}/outputs", May.OWNER, FetchedOutputs)
+@asks("/campaigns/{campaign_id}/outputs", Access.OWNER, StreamContents)
 def fetch_outputs(
     conn: "Connection", caller: Caller, *, campaign_id: int, numbers: str, streams: list[str], offset: int = 0
-) -> "FetchedOutputs | Errand[FetchedOutputs]":
+) -> "StreamContents | DeferredResponse[StreamContents]":
     """Outputs of ended tasks of one cluster, as many as an answer holds; of one output alone, from an offset on."""
-    from cigri.gateway.requests import FetchOutputs
+    from cigri.gateway.requests import FetchStreams
     from cigri.wrapper import JobKey
-    from cigri.wrapper.stream_fetching import OutputPlace
+    from cigri.wrapper.stream_fetching import StreamLocation
 
     _require_there(conn, caller, campaign_id)
     chosen, wanted = read_ids(numbers), [STREAMS[stream] for stream in STREAMS if stream in streams]
@@ -67,64 +73,64 @@ def fetch_outputs(
     placed, cluster, key = _at_one_place(conn, campaign_id, chosen)
     account = placed[0].local_user
     places = {
-        OutputPlace(JobKey(campaign_id, task.batch_id, task.array_index), task.position, stream): task
+        StreamLocation(JobKey(campaign_id, task.batch_id, task.array_index), task.position, stream): task
         for task in placed
         for stream in wanted
     }
 
-    def bring(gateway: "OrderTaker") -> FetchedOutputs:
-        pieces = gateway.ask(cluster, account, FetchOutputs(key, list(places), offset, MOST_FETCHED))
+    def bring(gateway: "ClusterGateway") -> StreamContents:
+        pieces = gateway.ask(cluster, account, FetchStreams(key, list(places), offset, MOST_FETCHED))
         told = [
-            FetchedOutput(task.number, task.attempt, place.stream, size, b64encode(content).decode())
+            StreamContent(task.number, task.attempt, place.stream, size, b64encode(content).decode())
             for place, size, content in pieces
             for task in [places[place]]
         ]
-        return FetchedOutputs(told)
+        return StreamContents(told)
 
-    return Errand(cluster.name, bring)
+    return DeferredResponse(cluster.name, bring)
 
 
-@asks("/campaigns/{campaign_id}/files", May.OWNER, BroughtFiles)
+@asks("/campaigns/{campaign_id}/files", Access.OWNER, OutputFileContents)
 def fetch_files(
     conn: "Connection", caller: Caller, *, campaign_id: int, numbers: str, file: str = "", offset: int | None = None
-) -> "BroughtFiles | Errand[BroughtFiles]":
+) -> "OutputFileContents | DeferredResponse[OutputFileContents]":
     """Files that ended tasks of one cluster have brought, behind one of them; or that one, from an offset on."""
-    from cigri.gateway.requests import FetchFiles, FetchRest
+    from cigri.gateway.requests import FetchOutputFilePart, FetchOutputFiles
     from cigri.wrapper import JobKey
-    from cigri.wrapper.output_fetching import Parcel, ParcelFile
+    from cigri.wrapper.output_fetching import OutputDirectory, RemoteOutputFile
 
     _require_there(conn, caller, campaign_id)
     placed, cluster, key = _at_one_place(conn, campaign_id, read_ids(numbers))
     account = placed[0].local_user
     if _is_stored(placed[0]):
         return _from_store(campaign_id, placed, file, offset)
-    parcels = {Parcel(JobKey(campaign_id, t.batch_id, t.array_index), t.position): t for t in placed}
-    known: ParcelFile | None = None
+    parcels = {OutputDirectory(JobKey(campaign_id, t.batch_id, t.array_index), t.position): t for t in placed}
+    known: RemoteOutputFile | None = None
     if file:
         number, path = _read_file(file)
         here = [parcel for parcel, task in parcels.items() if task.number == number]
         if not here:
             raise UsageError(f"file: task {number} is none of the numbers {numbers}")
-        known = ParcelFile(here[0], path)
+        known = RemoteOutputFile(here[0], path)
     if offset is not None and (known is None or offset < 0):
         raise UsageError("offset: it is from 0 on, of a file")
 
-    def bring(gateway: "OrderTaker") -> BroughtFiles:
+    def bring(gateway: "ClusterGateway") -> OutputFileContents:
         if known is not None and offset is not None:
-            pieces = gateway.ask(cluster, account, FetchRest(key, known, offset, MOST_FETCHED))
+            pieces = gateway.ask(cluster, account, FetchOutputFilePart(key, known, offset, MOST_FETCHED))
         else:
-            pieces = gateway.ask(cluster, account, FetchFiles(key, list(parcels), known, MOST_FETCHED))
+            pieces = gateway.ask(cluster, account, FetchOutputFiles(key, list(parcels), known, MOST_FETCHED))
         told = [
-            BroughtFile(task.number, task.attempt, quote(piece.path), size, b64encode(content).decode())
+            OutputFileContent(task.number, task.attempt, quote(piece.path), size, b64encode(content).decode())
             for piece, size, content in pieces
             for task in [parcels[piece.parcel]]
         ]
-        return BroughtFiles(told)
+        return OutputFileContents(told)
 
-    return Errand(cluster.name, bring)
+    return DeferredResponse(cluster.name, bring)
 
 
-def _from_store(campaign_id: int, placed: "list[PlacedOutput]", file: str, offset: int | None) -> BroughtFiles:
+def _from_store(campaign_id: int, placed: "list[OutputLocation]", file: str, offset: int | None) -> OutputFileContents:
     from cigri.installation import stored_outputs
     from cigri.outputs.brought import OutputFile
     from cigri.outputs.store_reader import read_stored, read_stored_rest
@@ -142,23 +148,23 @@ def _from_store(campaign_id: int, placed: "list[PlacedOutput]", file: str, offse
         told = read_stored_rest(place, known, offset, MOST_FETCHED)
     else:
         told = read_stored(place, [*attempts.items()], known, MOST_FETCHED)
-    return BroughtFiles(
-        [BroughtFile(t.number, t.attempt, quote(t.path), t.size, b64encode(t.content).decode()) for t in told]
+    return OutputFileContents(
+        [OutputFileContent(t.number, t.attempt, quote(t.path), t.size, b64encode(t.content).decode()) for t in told]
     )
 
 
-def _written(task: "PlacedOutput") -> WrittenTask:
+def _written(task: "OutputLocation") -> TaskOutputSummary:
     from cigri.outputs.destination import read_destination
 
     place = None
     if task.is_delivered and task.removed_at is not None and task.to:
         place = str(read_destination(task.to).place(task.number))
-    return WrittenTask(
+    return TaskOutputSummary(
         task.number, task.attempt, task.state, task.cluster, task.files, task.bytes, _is_stored(task), place
     )
 
 
-def _is_stored(task: "PlacedOutput") -> bool:
+def _is_stored(task: "OutputLocation") -> bool:
     return task.collected_at is not None and not task.is_delivered
 
 
@@ -173,7 +179,7 @@ def _read_file(text: str) -> tuple[int, bytes]:
 
 def _at_one_place(
     conn: "Connection", campaign_id: int, numbers: list[int]
-) -> "tuple[list[PlacedOutput], ClusterRow, str]":
+) -> "tuple[list[OutputLocation], ClusterRow, str]":
     """Where these tasks ran, which is one cluster and account, and the grid's key there."""
     from cigri.flow.clusters import find_cluster
     from cigri.flow.grid_identity import grid_key

@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cigri.endpoints import Endpoint
-    from cigri.endpoints.dispatch import Askable
+    from cigri.endpoints.dispatch import EndpointReader
 
 T = TypeVar("T")
 
 LONGEST_PAGE = 10_000  # rows
 
 
-class Paging(NamedTuple):
+class Pagination(NamedTuple):
     """The next page is asked for by `parameter`: the value of `field` in the last row, or in the first one, backwards.
 
     Without a field rows are counted: `parameter` is the number of the last one.
@@ -32,8 +32,8 @@ class Paging(NamedTuple):
         return getattr(page[0 if self.is_backwards else -1], self.field)
 
 
-FORWARDS = Paging("after")
-BACKWARDS = Paging("before", is_backwards=True)
+FORWARDS = Pagination("after")
+BACKWARDS = Pagination("before", is_backwards=True)
 """The page is the end of the list, the one asked for next is what stands before it."""
 
 
@@ -43,7 +43,7 @@ def require_limit(limit: int) -> None:
         raise UsageError(f"limit {limit}: a page has 1 to {LONGEST_PAGE} rows; the header Link says how to go on")
 
 
-def pages(grid: "Askable", endpoint: "Endpoint[..., list[T]]", limit: int, **asked: Any) -> "Iterator[list[T]]":
+def pages(grid: "EndpointReader", endpoint: "Endpoint[..., list[T]]", limit: int, **asked: Any) -> "Iterator[list[T]]":
     """One page after the other, forwards."""
     paging = endpoint.paging
     assert paging is not None
@@ -54,7 +54,7 @@ def pages(grid: "Askable", endpoint: "Endpoint[..., list[T]]", limit: int, **ask
         asked[paging.parameter] = paging.next_of(page, asked.get(paging.parameter))
 
 
-def walk(grid: "Askable", endpoint: "Endpoint[..., list[T]]", most: int | None = None, **asked: Any) -> list[T]:
+def walk(grid: "EndpointReader", endpoint: "Endpoint[..., list[T]]", most: int | None = None, **asked: Any) -> list[T]:
     """At most so many rows, of as many pages as it takes; None: all."""
     paging = endpoint.paging
     assert paging is not None

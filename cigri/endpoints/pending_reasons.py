@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.api_models.pending_reasons import ClusterReason
-from cigri.endpoints import May, reads
+from cigri.api_models.pending_reasons import ClusterExplanation
+from cigri.endpoints import Access, reads
 from cigri.endpoints.campaigns import find_campaign, list_shares
 from cigri.errors import NotFound
 from cigri.identity.callers import Caller
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-@reads("/campaigns/{campaign_id}/why", May.EVERYBODY_IN_PART)
-def why(conn: "Connection", caller: Caller, *, campaign_id: int, task: int | None = None) -> list[ClusterReason]:
+@reads("/campaigns/{campaign_id}/why", Access.EVERYBODY_IN_PART)
+def why(conn: "Connection", caller: Caller, *, campaign_id: int, task: int | None = None) -> list[ClusterExplanation]:
     """What keeps a campaign, or one task by its number, from more jobs on each cluster, and from each queue."""
     from cigri.flow.pending_reasons import list_cuts
     from cigri.flow.quarantines import list_quarantines
@@ -22,10 +22,10 @@ def why(conn: "Connection", caller: Caller, *, campaign_id: int, task: int | Non
     from cigri.flow.views.heartbeats import find_pulse
     from cigri.flow.views.queue_verdicts import list_whys
     from cigri.presentation.outages import nothing_runs
-    from cigri.presentation.pending_reasons import Situation, reasons
+    from cigri.presentation.pending_reasons import CampaignSituation, reasons
 
     found = find_campaign(conn, campaign_id)
-    situation = Situation(
+    situation = CampaignSituation(
         campaign=found,
         parts=list_shares(conn, caller, found),
         cuts=list_cuts(conn, campaign_id),

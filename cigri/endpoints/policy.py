@@ -3,14 +3,14 @@
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from cigri.api_models.changes import Done
+from cigri.api_models.changes import ChangeConfirmation
 from cigri.api_models.policy import AffinityView, LimitView, QuotaView, TargetView
 from cigri.eligibility.quotas import ALL, EVERY_TYPE, QuotaRule, as_owner
-from cigri.endpoints import May, changes, reads
+from cigri.endpoints import Access, changes, reads
 from cigri.errors import UsageError
 from cigri.formats.units import HOUR
-from cigri.identity.callers import Caller, Scope
-from cigri.states import SubjectKind
+from cigri.identity.callers import AccessScope, Caller
+from cigri.states import PrincipalKind
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -21,7 +21,7 @@ LARGEST_CORE_HOURS = 1e12
 QUOTA_DAYS, LONGEST_WINDOW = 30, 366
 
 
-@reads("/limits", May.EVERYBODY)
+@reads("/limits", Access.EVERYBODY)
 def limits(conn: "Connection", _caller: Caller) -> list[LimitView]:
     """Those that all jobs together are under, by name."""
     from cigri.flow.ceilings import list_limits
@@ -29,8 +29,8 @@ def limits(conn: "Connection", _caller: Caller) -> list[LimitView]:
     return list_limits(conn)
 
 
-@changes("/limits", May.OPERATOR, Scope.OPERATE)
-def set_limit(conn: "Connection", _caller: Caller, *, name: str, capacity: int) -> Done:
+@changes("/limits", Access.OPERATOR, AccessScope.OPERATE)
+def set_limit(conn: "Connection", _caller: Caller, *, name: str, capacity: int) -> ChangeConfirmation:
     """So many tokens of it for all jobs together, from now on."""
     from cigri.estimates.clamping import LARGEST_INTEGER
     from cigri.flow.ceilings import put_limit
@@ -39,19 +39,19 @@ def set_limit(conn: "Connection", _caller: Caller, *, name: str, capacity: int) 
     if not LIMIT_NAME.fullmatch(name) or not 0 <= capacity <= LARGEST_INTEGER:
         raise UsageError("a name has letters, digits, '.', '_', '-'; a capacity is a whole number, 0 or more")
     put_limit(conn, name, capacity)
-    return Done(f"All jobs together may use {capacity} of {name}")
+    return ChangeConfirmation(f"All jobs together may use {capacity} of {name}")
 
 
-@changes("/limits/remove", May.OPERATOR, Scope.OPERATE)
-def remove_limit(conn: "Connection", _caller: Caller, *, name: str) -> Done:
+@changes("/limits/remove", Access.OPERATOR, AccessScope.OPERATE)
+def remove_limit(conn: "Connection", _caller: Caller, *, name: str) -> ChangeConfirmation:
     """Jobs may use any number of it."""
     from cigri.flow import ceilings
 
     ceilings.remove_limit(conn, name)
-    return Done(f"There is no limit {name} any more")
+    return ChangeConfirmation(f"There is no limit {name} any more")
 
 
-@reads("/quotas", May.OPERATOR)
+@reads("/quotas", Access.OPERATOR)
 def quotas(conn: "Connection", _caller: Caller) -> list[QuotaView]:
     """All that are declared, and what is used of them."""
     from cigri.flow.quotas import list_quotas
@@ -59,7 +59,7 @@ def quotas(conn: "Connection", _caller: Caller) -> list[QuotaView]:
     return list_quotas(conn)
 
 
-@changes("/quotas", May.OPERATOR, Scope.OPERATE)
+@changes("/quotas", Access.OPERATOR, AccessScope.OPERATE)
 def set_quota(
     conn: "Connection",
     _caller: Caller,
@@ -70,20 +70,20 @@ def set_quota(
     core_hours: float | None = None,
     within: int | None = None,
     cluster: str = "",
-) -> Done:
+) -> ChangeConfirmation:
     """So many cores, jobs and core-hours for the jobs that the rule counts; what was said of it before is replaced."""
-    from cigri.flow.quotas import Amounts, put_quota
+    from cigri.flow.quotas import QuotaAmounts, put_quota
 
     parsed = QuotaRule.parse(rule)
     if core_hours is not None and within is None:
         within = QUOTA_DAYS
     _require_quota(parsed, cores, jobs, core_hours, within)
     seconds = None if core_hours is None else round(core_hours * HOUR)
-    put_quota(conn, parsed, Amounts(cores, jobs, seconds, within), cluster)
+    put_quota(conn, parsed, QuotaAmounts(cores, jobs, seconds, within), cluster)
     said = [f"{cores} cores"] if cores is not None else []
     said += [f"{jobs} jobs"] if jobs is not None else []
     said += [f"{core_hours:g} core-hours in {within} days"] if core_hours is not None else []
-    return Done(f"{_capital(as_owner(parsed))} may have {', '.join(said)}{_on(cluster)}")
+    return ChangeConfirmation(f"{_capital(as_owner(parsed))} may have {', '.join(said)}{_on(cluster)}")
 
 
 def _require_quota(
@@ -104,17 +104,17 @@ def _require_quota(
         raise UsageError(message)
 
 
-@changes("/quotas/remove", May.OPERATOR, Scope.OPERATE)
-def remove_quota(conn: "Connection", _caller: Caller, *, rule: str, cluster: str = "") -> Done:
+@changes("/quotas/remove", Access.OPERATOR, AccessScope.OPERATE)
+def remove_quota(conn: "Connection", _caller: Caller, *, rule: str, cluster: str = "") -> ChangeConfirmation:
     """That one is gone; others stay."""
     from cigri.flow import quotas
 
     parsed = QuotaRule.parse(rule)
     quotas.remove_quota(conn, parsed, cluster)
-    return Done(f"{_capital(as_owner(parsed))} has no quota{_on(cluster)} any more")
+    return ChangeConfirmation(f"{_capital(as_owner(parsed))} has no quota{_on(cluster)} any more")
 
 
-@reads("/targets", May.OPERATOR)
+@reads("/targets", Access.OPERATOR)
 def targets(conn: "Connection", _caller: Caller) -> list[TargetView]:
     """All that are declared; whoever is missing has 1."""
     from cigri.flow.affinities_and_targets import list_targets
@@ -122,27 +122,29 @@ def targets(conn: "Connection", _caller: Caller) -> list[TargetView]:
     return [TargetView(*subject, share) for subject, share in list_targets(conn).items()]
 
 
-@changes("/targets", May.OPERATOR, Scope.OPERATE)
-def set_target(conn: "Connection", _caller: Caller, *, kind: SubjectKind, name: str, share: float) -> Done:
+@changes("/targets", Access.OPERATOR, AccessScope.OPERATE)
+def set_target(
+    conn: "Connection", _caller: Caller, *, kind: PrincipalKind, name: str, share: float
+) -> ChangeConfirmation:
     """What is due to a user or a project beside others, under the policy fairshare."""
-    from cigri.flow.affinities_and_targets import Subject, put_target
+    from cigri.flow.affinities_and_targets import Principal, put_target
 
     if not (isfinite(share) and 0 < share <= LARGEST_SHARE):
         raise UsageError(f"a share is a number above 0, at most {LARGEST_SHARE:.0f}; 2 is twice as much as 1")
-    put_target(conn, Subject(kind, name), share)
-    return Done(f"{name} has the target {share:g}")
+    put_target(conn, Principal(kind, name), share)
+    return ChangeConfirmation(f"{name} has the target {share:g}")
 
 
-@changes("/targets/remove", May.OPERATOR, Scope.OPERATE)
-def remove_target(conn: "Connection", _caller: Caller, *, kind: SubjectKind, name: str) -> Done:
+@changes("/targets/remove", Access.OPERATOR, AccessScope.OPERATE)
+def remove_target(conn: "Connection", _caller: Caller, *, kind: PrincipalKind, name: str) -> ChangeConfirmation:
     """The share of everybody, 1, is due again."""
     from cigri.flow import affinities_and_targets
 
-    affinities_and_targets.remove_target(conn, affinities_and_targets.Subject(kind, name))
-    return Done(f"{name} has the target of everybody, 1")
+    affinities_and_targets.remove_target(conn, affinities_and_targets.Principal(kind, name))
+    return ChangeConfirmation(f"{name} has the target of everybody, 1")
 
 
-@reads("/affinities", May.OPERATOR)
+@reads("/affinities", Access.OPERATOR)
 def affinities(conn: "Connection", _caller: Caller) -> list[AffinityView]:
     """Who goes first where, under the policy affinity."""
     from cigri.flow.affinities_and_targets import list_affinity_views
@@ -150,33 +152,33 @@ def affinities(conn: "Connection", _caller: Caller) -> list[AffinityView]:
     return list_affinity_views(conn)
 
 
-@changes("/affinities", May.OPERATOR, Scope.OPERATE)
-def add_affinity(conn: "Connection", _caller: Caller, *, user: str, cluster: str) -> Done:
+@changes("/affinities", Access.OPERATOR, AccessScope.OPERATE)
+def add_affinity(conn: "Connection", _caller: Caller, *, user: str, cluster: str) -> ChangeConfirmation:
     """The user goes first there."""
     from cigri.flow.affinities_and_targets import put_affinity
 
     is_new = put_affinity(conn, user, cluster)
-    return Done(f"{user} {'has' if is_new else 'already had'} an affinity with {cluster}")
+    return ChangeConfirmation(f"{user} {'has' if is_new else 'already had'} an affinity with {cluster}")
 
 
-@changes("/affinities/remove", May.OPERATOR, Scope.OPERATE)
-def remove_affinity(conn: "Connection", _caller: Caller, *, user: str, cluster: str) -> Done:
+@changes("/affinities/remove", Access.OPERATOR, AccessScope.OPERATE)
+def remove_affinity(conn: "Connection", _caller: Caller, *, user: str, cluster: str) -> ChangeConfirmation:
     """The user goes first there no longer."""
     from cigri.flow import affinities_and_targets
 
     affinities_and_targets.remove_affinity(conn, user, cluster)
-    return Done(f"{user} has no affinity with {cluster} any more")
+    return ChangeConfirmation(f"{user} has no affinity with {cluster} any more")
 
 
-@changes("/campaigns/{campaign_id}/grid-priority", May.OPERATOR, Scope.OPERATE)
-def set_grid_priority(conn: "Connection", _caller: Caller, *, campaign_id: int, priority: int) -> Done:
+@changes("/campaigns/{campaign_id}/grid-priority", Access.OPERATOR, AccessScope.OPERATE)
+def set_grid_priority(conn: "Connection", _caller: Caller, *, campaign_id: int, priority: int) -> ChangeConfirmation:
     """Among all campaigns: higher ones go first, whatever the policy; 0 is that of a new one."""
     from cigri.flow.campaigns import set_priority
 
     if abs(priority) > LARGEST_PRIORITY:
         raise UsageError(f"a priority lies between -{LARGEST_PRIORITY} and {LARGEST_PRIORITY}")
     set_priority(conn, campaign_id, priority)
-    return Done(f"Campaign {campaign_id} has priority {priority}")
+    return ChangeConfirmation(f"Campaign {campaign_id} has priority {priority}")
 
 
 def _capital(said: str) -> str:

@@ -13,10 +13,17 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from cigri import errors
-from cigri.endpoints import API, HEADERS, Endpoint, P, R, Receiving
-from cigri.endpoints.remote_portal import Elsewhere
+from cigri.endpoints import API, HEADERS, Endpoint, P, R, UploadEndpoint
+from cigri.endpoints.remote_portal import RemotePortal
 from cigri.endpoints.request_bodies import as_body
-from cigri.errors import Busy, CigriError, ConfigError, DescriptionError, PortalUnavailable, Problem
+from cigri.errors import (
+    CigriError,
+    ConfigError,
+    DescriptionError,
+    DescriptionProblem,
+    PortalUnavailable,
+    TooManyRequests,
+)
 from cigri.formats.json_values import plain, typed
 from cigri.identity.callers import SUPERUSER
 from cigri.identity.unix_sockets import peer_of
@@ -33,7 +40,7 @@ SENDING_PAUSE = 0.5  # the same, where much may have to be sent with each
 HttpBody = bytes | Iterable[bytes] | None
 
 
-class SocketConnection(HTTPConnection):
+class UnixSocketConnection(HTTPConnection):
     """HTTP to a unix socket, whose path may be longer than a socket's address."""
 
     def __init__(self, place: Path, timeout: float = LONGEST_ANSWER) -> None:
@@ -64,7 +71,7 @@ class SocketConnection(HTTPConnection):
 
 def is_served(place: Path) -> bool:
     """Does a portal listen there?"""
-    connection = SocketConnection(place)
+    connection = UnixSocketConnection(place)
     try:
         connection.connect()
     except OSError:
@@ -74,10 +81,10 @@ def is_served(place: Path) -> bool:
     return True
 
 
-class Remote:
+class PortalClient:
     """One kept connection, to the portal of now; what went wrong there is raised here, as the same error."""
 
-    def __init__(self, place: Path | Elsewhere) -> None:
+    def __init__(self, place: Path | RemotePortal) -> None:
         self._place = place
         self._connection = self._connected(LONGEST_ANSWER)
         self._prefix, self._headers = "", dict[str, str]()
@@ -96,16 +103,18 @@ class Remote:
 
         return self._read(endpoint, *_answered(exchange, ERRAND_PAUSE))
 
-    def send(self, endpoint: Receiving[P, R], values: Iterable[object], *args: P.args, **asked: P.kwargs) -> R:
+    def send(self, endpoint: UploadEndpoint[P, R], values: Iterable[object], *args: P.args, **asked: P.kwargs) -> R:
         """Of what is calculated the values are sent several times."""
         assert not args, "parameters are given by name"
         return self._sent(endpoint, lambda: as_body(values), asked)
 
-    def send_bytes(self, endpoint: Receiving[P, R], blocks: Iterable[bytes], *args: P.args, **asked: P.kwargs) -> R:
+    def send_bytes(
+        self, endpoint: UploadEndpoint[P, R], blocks: Iterable[bytes], *args: P.args, **asked: P.kwargs
+    ) -> R:
         assert not args, "parameters are given by name"
         return self._sent(endpoint, lambda: blocks, asked)
 
-    def _sent(self, endpoint: Receiving[..., R], body: Callable[[], HttpBody], asked: dict[str, Any]) -> R:
+    def _sent(self, endpoint: UploadEndpoint[..., R], body: Callable[[], HttpBody], asked: dict[str, Any]) -> R:
         """On a connection of its own: what is wrong with one of the values leaves it in the middle."""
         headers = {HEADERS[name]: str(asked.pop(name)) for name in HEADERS.keys() & asked.keys()}
         path, _ = _request(endpoint, asked)
@@ -122,7 +131,7 @@ class Remote:
 
     def _connected(self, timeout: float) -> HTTPConnection:
         place = self._place
-        return SocketConnection(place, timeout) if isinstance(place, Path) else place.connection(timeout)
+        return UnixSocketConnection(place, timeout) if isinstance(place, Path) else place.connection(timeout)
 
     def _read(self, endpoint: Endpoint[..., R], status: int, text: bytes) -> R:
         if status in SENT_ELSEWHERE:
@@ -166,7 +175,7 @@ def _answered(exchange: Callable[[], tuple[int, bytes]], pause: float) -> tuple[
         time.sleep(pause)
         status, text = exchange()
     if status == ACCEPTED:
-        raise Busy(f"there is no answer after {LONGEST_ERRAND:.0f} s; ask again later")
+        raise TooManyRequests(f"there is no answer after {LONGEST_ERRAND:.0f} s; ask again later")
     return status, text
 
 
@@ -183,7 +192,7 @@ def _request(endpoint: Endpoint[..., Any], asked: dict[str, Any]) -> tuple[str, 
     """Path with query, and body."""
     values = {name: plain(value) for name, value in asked.items() if value is not None}
     path = API + endpoint.path.format(**{name: quote(str(values.pop(name)), safe="") for name in endpoint.in_path})
-    if endpoint.method == "GET" or isinstance(endpoint, Receiving):
+    if endpoint.method == "GET" or isinstance(endpoint, UploadEndpoint):
         return f"{path}?{urlencode(_query(values), doseq=True)}" if values else path, None
     return path, json.dumps(values).encode()
 
@@ -200,7 +209,7 @@ def _raised(status: int, text: bytes) -> CigriError:
     except (ValueError, KeyError, TypeError):
         return PortalUnavailable(f"the portal answered {status}: {text[:200].decode(errors='replace')}")
     if kind == DescriptionError.__name__:
-        return DescriptionError([Problem(**told) for told in problem["problems"]])
+        return DescriptionError([DescriptionProblem(**told) for told in problem["problems"]])
     known = getattr(errors, kind, None)
     try:
         return known(detail) if isinstance(known, type) and issubclass(known, CigriError) else CigriError(detail)

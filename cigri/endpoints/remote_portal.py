@@ -17,7 +17,7 @@ HOW_URL = "write https://grid.example.org, with a port or a path where it has on
 READABLE_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-class Elsewhere(NamedTuple):
+class RemotePortal(NamedTuple):
     """`prefix` stands before each path, and has no slash at its end; `token` is empty where none is shown."""
 
     url: str
@@ -40,13 +40,13 @@ class Elsewhere(NamedTuple):
         return HTTPSConnection(self.host, self.port, timeout=timeout, context=ssl.create_default_context())
 
 
-def find_elsewhere(environment: Mapping[str, str]) -> Elsewhere | None:
+def find_elsewhere(environment: Mapping[str, str]) -> RemotePortal | None:
     """What CIGRI_URL names; raise ConfigError for a URL that nothing may be sent to, or without a token."""
     url = environment.get(URL_VARIABLE, "")
     return _at(url, find_token_text(environment)) if url else None
 
 
-def find_address(environment: Mapping[str, str]) -> Elsewhere | None:
+def find_address(environment: Mapping[str, str]) -> RemotePortal | None:
     """As find_elsewhere, for whom is to be given a token there."""
     url = environment.get(URL_VARIABLE, "")
     return _at(url, "") if url else None
@@ -63,7 +63,7 @@ def find_token_text(environment: Mapping[str, str]) -> str:
     return text.strip()
 
 
-def _at(url: str, token: str) -> Elsewhere:
+def _at(url: str, token: str) -> RemotePortal:
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -77,7 +77,7 @@ def _at(url: str, token: str) -> Elsewhere:
         raise ConfigError(
             f"${URL_VARIABLE}: a token is sent over http to this host only, and {host} is another: use https"
         )
-    return Elsewhere(url, parts.scheme == "https", host, port, parts.path.rstrip("/"), token)
+    return RemotePortal(url, parts.scheme == "https", host, port, parts.path.rstrip("/"), token)
 
 
 def _is_loopback(host: str) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, NoReturn, Self
 
-from cigri.errors import DescriptionError, Problem
+from cigri.errors import DescriptionError, DescriptionProblem
 from cigri.formats.units import MEGABYTE, as_size
 
 LARGEST_STREAM = 1024 * MEGABYTE
@@ -27,7 +27,7 @@ DECODE = json.JSONDecoder(parse_constant=_no_number).raw_decode
 """A value at a place, and where it ends."""
 
 
-class Body:
+class SpooledBody:
     """The lines of a file without a name, which is gone with the process (in $TMPDIR, as tempfile chooses it)."""
 
     def __init__(self, largest: int = LARGEST_STREAM) -> None:
@@ -40,7 +40,9 @@ class Body:
         """Raise DescriptionError when it becomes too large."""
         self._size += len(block)
         if self._size > self._largest:
-            raise DescriptionError([Problem("the parameters", f"are more than {as_size(self._largest)} of JSON")])
+            raise DescriptionError(
+                [DescriptionProblem("the parameters", f"are more than {as_size(self._largest)} of JSON")]
+            )
         self._newlines += block.count(b"\n")
         self._is_ended = block.endswith(b"\n") if block else self._is_ended
         self._hash.update(block)
@@ -72,7 +74,7 @@ class Body:
         """The value of the first line, or of this one; raise DescriptionError when there is none."""
         for value in self.values(number):
             return value
-        raise DescriptionError([Problem("the description", "is empty")])
+        raise DescriptionError([DescriptionProblem("the description", "is empty")])
 
     def values(self, first: int) -> Iterator[object]:
         """From a line on; raise DescriptionError for one that is no JSON. Each has a place of its own in the file."""
@@ -95,10 +97,10 @@ class Body:
 
 
 @dataclass(frozen=True)
-class BodyLines:
+class SpooledLines:
     """Read anew each time; without the line `end`, and what is behind it."""
 
-    body: Body
+    body: SpooledBody
     first: int
     end: int | None = None
 
@@ -119,7 +121,7 @@ def as_body(values: Iterable[object]) -> Iterator[bytes]:
             lines.append(encode(value))
         except (RecursionError, ValueError):
             hint = "numbers of so many digits, and lists so deep, are none that are meant"
-            raise DescriptionError([Problem("the description", "cannot be handed over", hint)]) from None
+            raise DescriptionError([DescriptionProblem("the description", "cannot be handed over", hint)]) from None
         size += len(lines[-1])
         if size >= BLOCK:
             yield _block(lines)
@@ -169,7 +171,7 @@ def _value(line: bytes, number: int) -> object:
 
 
 def _refused(number: int, message: str) -> DescriptionError:
-    return DescriptionError([Problem(f"line {number + 1} of what was sent", message)])
+    return DescriptionError([DescriptionProblem(f"line {number + 1} of what was sent", message)])
 
 
 def _block(lines: Sequence[str]) -> bytes:

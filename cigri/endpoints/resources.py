@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.api_models.resources import AppliedChanges, AppliedDocument, PoolView
-from cigri.endpoints import May, reads, receives
-from cigri.endpoints.request_bodies import Body
+from cigri.api_models.resources import PoolView, ResourceChanges, ResourceDocumentView
+from cigri.endpoints import Access, reads, receives
+from cigri.endpoints.request_bodies import SpooledBody
 from cigri.errors import ConfigError, NotFound, UsageError
-from cigri.identity.callers import Caller, Scope
+from cigri.identity.callers import AccessScope, Caller
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from cigri.database import Database
 
 
-@receives("/resources", May.OPERATOR, Scope.OPERATE)
-def apply_resources(database: "Database", caller: Caller, body: Body, *, check: bool = False) -> AppliedChanges:
+@receives("/resources", Access.OPERATOR, AccessScope.OPERATE)
+def apply_resources(database: "Database", caller: Caller, body: SpooledBody, *, check: bool = False) -> ResourceChanges:
     """Put a document, sent as one JSON string, into force in place of the one before; `check`: see what it changes."""
     from cigri import drivers
     from cigri.flow import resource_documents
@@ -35,29 +35,29 @@ def apply_resources(database: "Database", caller: Caller, body: Body, *, check: 
         changes = difference(before, description)
         newest = resource_documents.list_documents(conn)[:1]
         if check or (not changes and newest and newest[0].text == text):
-            return AppliedChanges(changes, doubts, None)
+            return ResourceChanges(changes, doubts, None)
         version = resource_documents.put_description(conn, description, text, caller.user)
         put_audit(conn, caller, apply_resources.name, {"version": version})
-    return AppliedChanges(changes, doubts, version)
+    return ResourceChanges(changes, doubts, version)
 
 
-@reads("/resources/documents", May.OPERATOR)
-def resource_documents(conn: "Connection", _caller: Caller) -> list[AppliedDocument]:
+@reads("/resources/documents", Access.OPERATOR)
+def resource_documents(conn: "Connection", _caller: Caller) -> list[ResourceDocumentView]:
     """Each that was ever applied, the one that holds first."""
     from cigri.flow.resource_documents import list_documents
 
     return list_documents(conn)
 
 
-@reads("/resources/document", May.OPERATOR)
-def resource_document(conn: "Connection", _caller: Caller, *, version: int | None = None) -> AppliedDocument:
+@reads("/resources/document", Access.OPERATOR)
+def resource_document(conn: "Connection", _caller: Caller, *, version: int | None = None) -> ResourceDocumentView:
     """The one that holds, or an earlier one."""
     from cigri.flow.resource_documents import find_document
 
     return find_document(conn, version)
 
 
-@reads("/pools", May.OPERATOR)
+@reads("/pools", Access.OPERATOR)
 def pools(conn: "Connection", _caller: Caller, *, queue: str = "") -> list[PoolView]:
     """What jobs demand of queues, and how many are eligible; of a queue, those for which it is."""
     from cigri.flow.submit_pools import find_queue, list_pools

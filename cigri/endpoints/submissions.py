@@ -6,10 +6,10 @@ parameters, if they do not stand in it: those of its `params`, or the lines of i
 
 from typing import TYPE_CHECKING, Literal
 
-from cigri.api_models.simulations import Simulation
-from cigri.api_models.submissions import AddedTasks, BackendTableView, CheckedCampaign, SubmittedCampaign
-from cigri.endpoints import Calculation, May, calculates, reads, receives
-from cigri.endpoints.request_bodies import Body, BodyLines
+from cigri.api_models.simulations import SimulationView
+from cigri.api_models.submissions import AddedTasks, BackendOptionTableView, CheckedCampaign, SubmittedCampaign
+from cigri.endpoints import Access, BackgroundCalculation, calculates, reads, receives
+from cigri.endpoints.request_bodies import SpooledBody, SpooledLines
 from cigri.errors import DescriptionError, UsageError
 from cigri.identity.callers import Caller
 from cigri.states import AfterWhen
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cigri.database import Database
-    from cigri.submission.dry_run import Examined, Wishes
-    from cigri.submission.feedback import Remarks
+    from cigri.submission.dry_run import ExaminedDescription, SubmissionOptions
+    from cigri.submission.feedback import SubmissionFeedback
 
 LONGEST_KEY = 200
 MOST_CAMPAIGNS_SENT = 100  # campaigns at once
@@ -27,11 +27,11 @@ FAILS = "no task fails in a simulation: it is played as if what it waits for had
 CampaignKind = Literal["default", "test"]
 
 
-@receives("/campaigns", May.EVERYBODY)
+@receives("/campaigns", Access.EVERYBODY)
 def submit_campaign(
     database: "Database",
     caller: Caller,
-    body: Body,
+    body: SpooledBody,
     *,
     type: CampaignKind | None = None,
     priority: int | None = None,
@@ -41,15 +41,15 @@ def submit_campaign(
     key: str = "",
 ) -> SubmittedCampaign:
     """Store the campaign that is described, under your name; sent again with the same key within a day, once."""
-    from cigri.flow.submissions import SentKey
+    from cigri.flow.submissions import IdempotencyKey
     from cigri.submission.dry_run import examine, wishes_of
-    from cigri.submission.feedback import Remarks
+    from cigri.submission.feedback import SubmissionFeedback
     from cigri.submission.storing import list_stored, store
 
     _require_key(key)
-    sent = SentKey(key, body.digest(type, priority, local, backend, *(behind or ()))) if key else None
-    remarks, wishes = Remarks(), wishes_of(type, priority, local, backend, behind)
-    examined = examine(database, caller, body.first(), BodyLines(body, 1), wishes, remarks)
+    sent = IdempotencyKey(key, body.digest(type, priority, local, backend, *(behind or ()))) if key else None
+    remarks, wishes = SubmissionFeedback(), wishes_of(type, priority, local, backend, behind)
+    examined = examine(database, caller, body.first(), SpooledLines(body, 1), wishes, remarks)
     if remarks.problems or examined.description is None:
         if stored := list_stored(database, caller.user, sent):
             return stored[0]
@@ -57,11 +57,11 @@ def submit_campaign(
     return store(database, caller, examined, remarks.notes, sent)
 
 
-@receives("/campaigns/check", May.EVERYBODY)
+@receives("/campaigns/check", Access.EVERYBODY)
 def check_campaign(
     database: "Database",
     caller: Caller,
-    body: Body,
+    body: SpooledBody,
     *,
     type: CampaignKind | None = None,
     priority: int | None = None,
@@ -71,19 +71,19 @@ def check_campaign(
 ) -> CheckedCampaign:
     """What would be stored, and all for which it would be refused."""
     from cigri.submission.dry_run import examine, wishes_of
-    from cigri.submission.feedback import Remarks
+    from cigri.submission.feedback import SubmissionFeedback
     from cigri.submission.preview import checked
 
-    remarks, wishes = Remarks(), wishes_of(type, priority, local, backend, behind)
-    examined = examine(database, caller, body.first(), BodyLines(body, 1), wishes, remarks)
+    remarks, wishes = SubmissionFeedback(), wishes_of(type, priority, local, backend, behind)
+    examined = examine(database, caller, body.first(), SpooledLines(body, 1), wishes, remarks)
     return checked(examined, remarks, caller.user)
 
 
-@receives("/campaigns/stages", May.EVERYBODY)
+@receives("/campaigns/stages", Access.EVERYBODY)
 def submit_stages(
     database: "Database",
     caller: Caller,
-    body: Body,
+    body: SpooledBody,
     *,
     type: CampaignKind | None = None,
     priority: int | None = None,
@@ -94,12 +94,12 @@ def submit_stages(
     key: str = "",
 ) -> list[SubmittedCampaign]:
     """Store campaigns of which later ones wait for earlier ones, by their names: all of them, or none."""
-    from cigri.flow.submissions import SentKey
+    from cigri.flow.submissions import IdempotencyKey
     from cigri.submission.dry_run import wishes_of
     from cigri.submission.storing import list_stored, store_stages
 
     _require_key(key)
-    sent = SentKey(key, body.digest(type, priority, local, backend, behind, lines)) if key else None
+    sent = IdempotencyKey(key, body.digest(type, priority, local, backend, behind, lines)) if key else None
     stages = _examine(database, caller, body, lines, wishes_of(type, priority, local, backend, behind))
     if problems := [problem for _, remarks in stages for problem in remarks.problems]:
         if stored := list_stored(database, caller.user, sent):
@@ -108,11 +108,11 @@ def submit_stages(
     return store_stages(database, caller, [(examined, remarks.notes) for examined, remarks in stages], sent)
 
 
-@receives("/campaigns/stages/check", May.EVERYBODY)
+@receives("/campaigns/stages/check", Access.EVERYBODY)
 def check_stages(
     database: "Database",
     caller: Caller,
-    body: Body,
+    body: SpooledBody,
     *,
     type: CampaignKind | None = None,
     priority: int | None = None,
@@ -129,11 +129,11 @@ def check_stages(
     return [checked(examined, remarks, caller.user) for examined, remarks in stages]
 
 
-@calculates("/campaigns/simulate", May.EVERYBODY, Simulation)
+@calculates("/campaigns/simulate", Access.EVERYBODY, SimulationView)
 def simulate_campaigns(
     database: "Database",
     caller: Caller,
-    body: Body,
+    body: SpooledBody,
     *,
     type: CampaignKind | None = None,
     priority: int | None = None,
@@ -141,10 +141,10 @@ def simulate_campaigns(
     backend: list[str] | None = None,
     behind: list[str] | None = None,
     lines: list[int] | None = None,
-) -> Calculation[Simulation]:
+) -> BackgroundCalculation[SimulationView]:
     """When it would end if it were submitted now, or several would, stages too; nothing is."""
     from cigri.submission.dry_run import wishes_of
-    from cigri.submission.simulation_process import Laboratory
+    from cigri.submission.simulation_process import LaboratoryProcess
     from cigri.submission.simulation_request import question_about
 
     campaigns = _examine(database, caller, body, lines, wishes_of(type, priority, local, backend, behind))
@@ -154,8 +154,8 @@ def simulate_campaigns(
     for description, (_, remarks) in zip(descriptions, campaigns, strict=True):
         remarks.notes += [FAILS] if any(each.when is AfterWhen.FAILURE for each in description.after) else []
     notes = [remarks.notes for _, remarks in campaigns]
-    laboratory = Laboratory(question_about(database, descriptions, caller), notes)
-    return Calculation(caller.user, laboratory.answer, laboratory.end)
+    laboratory = LaboratoryProcess(question_about(database, descriptions, caller), notes)
+    return BackgroundCalculation(caller.user, laboratory.answer, laboratory.end)
 
 
 def _require_key(key: str) -> None:
@@ -164,12 +164,12 @@ def _require_key(key: str) -> None:
 
 
 def _examine(
-    database: "Database", caller: Caller, body: Body, lines: list[int] | None, wishes: "Wishes"
-) -> "list[tuple[Examined, Remarks]]":
+    database: "Database", caller: Caller, body: SpooledBody, lines: list[int] | None, wishes: "SubmissionOptions"
+) -> "list[tuple[ExaminedDescription, SubmissionFeedback]]":
     """Several campaigns one behind the other; what is said beside a description of what it waits for holds where it
     says nothing."""
     from cigri.submission.dry_run import examine
-    from cigri.submission.feedback import Remarks
+    from cigri.submission.feedback import SubmissionFeedback
 
     counts = lines or [body.count]
     if len(counts) > MOST_CAMPAIGNS_SENT or min(counts) < 1 or sum(counts) != body.count:
@@ -177,7 +177,11 @@ def _examine(
         raise UsageError(f"lines: {body.count} lines were sent; say how many each campaign has, {at_most}")
     first, stages, campaigns = 0, dict[str, int](), []
     for count in counts:
-        remarks, beside, described = Remarks(), BodyLines(body, first + 1, first + count), body.first(first)
+        remarks, beside, described = (
+            SubmissionFeedback(),
+            SpooledLines(body, first + 1, first + count),
+            body.first(first),
+        )
         says_itself = len(counts) > 1 and isinstance(described, dict) and described.get("after") is not None
         asked = wishes.without("after") if says_itself else wishes
         examined = examine(database, caller, described, beside, asked, remarks, stages)
@@ -188,11 +192,11 @@ def _examine(
     return campaigns
 
 
-@receives("/campaigns/{campaign_id}/tasks", May.OWNER)
+@receives("/campaigns/{campaign_id}/tasks", Access.OWNER)
 def add_tasks(
     database: "Database",
     caller: Caller,
-    body: Body,
+    body: SpooledBody,
     *,
     campaign_id: int,
     check: bool = False,
@@ -201,14 +205,14 @@ def add_tasks(
     """Tasks with these parameters, one a line, unless it is only to be checked whether they could be added."""
     from cigri.submission.more_tasks import add
 
-    lines = BodyLines(body, 0)
+    lines = SpooledLines(body, 0)
     return AddedTasks(campaign_id, add(database, caller, campaign_id, lines, is_check=check, task_inputs=task_inputs))
 
 
-@reads("/backend-options", May.EVERYBODY)
+@reads("/backend-options", Access.EVERYBODY)
 def backend_options(
     conn: "Connection", _caller: Caller, *, clusters: list[str] | None = None
-) -> list[BackendTableView]:
+) -> list[BackendOptionTableView]:
     """What the batch systems of these clusters take in their own spelling, or those of all."""
     from cigri.flow.clusters import list_every_cluster
     from cigri.submission.backend_options import tables

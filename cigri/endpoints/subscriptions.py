@@ -2,19 +2,19 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.api_models.subscriptions import MadeSecret, MadeSubscription, SubscriptionView
-from cigri.endpoints import May, changes, reads
+from cigri.api_models.subscriptions import CreatedSubscription, RotatedSecret, SubscriptionView
+from cigri.endpoints import Access, changes, reads
 from cigri.errors import CigriError, UsageError
-from cigri.identity.callers import Caller, Scope
+from cigri.identity.callers import AccessScope, Caller
 from cigri.states import Channel, Severity
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from cigri.formats.subscriptions import Subscribing
+    from cigri.formats.subscriptions import SubscriptionRequest
 
 
-@reads("/subscriptions", May.EVERYBODY)
+@reads("/subscriptions", Access.EVERYBODY)
 def subscriptions(conn: "Connection", caller: Caller) -> list[SubscriptionView]:
     """Your subscriptions; operators see those of everybody."""
     from cigri.flow.subscriptions import list_subscriptions
@@ -22,20 +22,20 @@ def subscriptions(conn: "Connection", caller: Caller) -> list[SubscriptionView]:
     return list_subscriptions(conn, caller)
 
 
-@changes("/subscriptions", May.EVERYBODY)
+@changes("/subscriptions", Access.EVERYBODY)
 def subscribe(
     conn: "Connection", caller: Caller, *, address: str, severity: Severity | None = None
-) -> MadeSubscription:
+) -> CreatedSubscription:
     """You are told of all your campaigns; an address that is told already gets these tags and this severity."""
     from cigri.flow.subscriptions import put_subscription
 
     return put_subscription(conn, caller.user, _wish(address, severity))
 
 
-@changes("/campaigns/{campaign_id}/subscriptions", May.OWNER)
+@changes("/campaigns/{campaign_id}/subscriptions", Access.OWNER)
 def subscribe_to_campaign(
     conn: "Connection", caller: Caller, *, campaign_id: int, address: str, severity: Severity | None = None
-) -> MadeSubscription:
+) -> CreatedSubscription:
     """You are told of one campaign, at this address in no other way."""
     from cigri.flow.campaigns import own_campaign
     from cigri.flow.subscriptions import put_subscription
@@ -44,17 +44,17 @@ def subscribe_to_campaign(
     return put_subscription(conn, caller.user, _wish(address, severity), campaign_id)
 
 
-@changes("/subscriptions/grid", May.OPERATOR, Scope.OPERATE)
+@changes("/subscriptions/grid", Access.OPERATOR, AccessScope.OPERATE)
 def subscribe_to_grid(
     conn: "Connection", caller: Caller, *, address: str, severity: Severity | None = None
-) -> MadeSubscription:
+) -> CreatedSubscription:
     """You are told of clusters and the grid itself."""
     from cigri.flow.subscriptions import put_subscription
 
     return put_subscription(conn, caller.user, _wish(address, severity), is_of_grid=True)
 
 
-@changes("/subscriptions/{subscription_id}/remove", May.HOLDER)
+@changes("/subscriptions/{subscription_id}/remove", Access.HOLDER)
 def unsubscribe(conn: "Connection", caller: Caller, *, subscription_id: int) -> SubscriptionView:
     """Nothing more is told, nor what was to be told still."""
     from cigri.flow.subscriptions import end_subscription
@@ -62,15 +62,15 @@ def unsubscribe(conn: "Connection", caller: Caller, *, subscription_id: int) -> 
     return end_subscription(conn, subscription_id, caller)
 
 
-@changes("/subscriptions/{subscription_id}/secret", May.HOLDER)
-def new_secret(conn: "Connection", caller: Caller, *, subscription_id: int) -> MadeSecret:
+@changes("/subscriptions/{subscription_id}/secret", Access.HOLDER)
+def new_secret(conn: "Connection", caller: Caller, *, subscription_id: int) -> RotatedSecret:
     """Of a webhook: what is sent is signed by another secret from now on."""
     from cigri.flow.subscriptions import renew_secret
 
     return renew_secret(conn, subscription_id, caller)
 
 
-def _wish(address: str, severity: Severity | None) -> "Subscribing":
+def _wish(address: str, severity: Severity | None) -> "SubscriptionRequest":
     """Raise UsageError where nobody could be told so, CigriError where this grid tells nobody so."""
     from cigri.formats.subscriptions import read_subscribing
     from cigri.settings.loading import load

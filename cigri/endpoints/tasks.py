@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from cigri.api_models.campaigns import CampaignView
-from cigri.api_models.tasks import TaskCommand, TaskView, WholeTask
-from cigri.endpoints import May, reads
+from cigri.api_models.tasks import TaskCommand, TaskDetail, TaskView
+from cigri.endpoints import Access, reads
 from cigri.endpoints.campaigns import find_campaign
-from cigri.endpoints.paging import Paging, require_limit
+from cigri.endpoints.paging import Pagination, require_limit
 from cigri.errors import NotFound
 from cigri.identity.callers import Caller
 
@@ -17,7 +17,7 @@ USUAL_TASKS = 100
 NO_TASK = "no such task; `gridstat -f CAMPAIGN` lists tasks"
 
 
-@reads("/campaigns/{campaign_id}/tasks", May.EVERYBODY_IN_PART, Paging("after", "number"))
+@reads("/campaigns/{campaign_id}/tasks", Access.EVERYBODY_IN_PART, Pagination("after", "number"))
 def tasks(
     conn: "Connection", caller: Caller, *, campaign_id: int, after: int = -1, limit: int = USUAL_TASKS
 ) -> list[TaskView]:
@@ -29,7 +29,7 @@ def tasks(
     return _shown(caller, found, list_tasks(conn, campaign_id, after + 1, limit))
 
 
-@reads("/campaigns/{campaign_id}/latest-tasks", May.EVERYBODY_IN_PART)
+@reads("/campaigns/{campaign_id}/latest-tasks", Access.EVERYBODY_IN_PART)
 def latest_tasks(conn: "Connection", caller: Caller, *, campaign_id: int, limit: int = USUAL_TASKS) -> list[TaskView]:
     """Tasks of a campaign that were launched last, the last one first; the first ones where none has been."""
     from cigri.flow.views.jobs import list_latest_tasks, list_tasks
@@ -39,15 +39,15 @@ def latest_tasks(conn: "Connection", caller: Caller, *, campaign_id: int, limit:
     return _shown(caller, found, list_latest_tasks(conn, campaign_id, limit) or list_tasks(conn, campaign_id, 0, limit))
 
 
-@reads("/campaigns/{campaign_id}/tasks/{number}", May.EVERYBODY_IN_PART)
-def task(conn: "Connection", caller: Caller, *, campaign_id: int, number: int) -> WholeTask:
+@reads("/campaigns/{campaign_id}/tasks/{number}", Access.EVERYBODY_IN_PART)
+def task(conn: "Connection", caller: Caller, *, campaign_id: int, number: int) -> TaskDetail:
     """One task by its number in its campaign, and all its attempts."""
     from cigri.flow.views.jobs import list_tasks
 
     return _whole(conn, caller, next(iter(list_tasks(conn, campaign_id, number, 1)), None))
 
 
-@reads("/campaigns/{campaign_id}/tasks/{number}/commands", May.OWNER)
+@reads("/campaigns/{campaign_id}/tasks/{number}/commands", Access.OWNER)
 def task_commands(conn: "Connection", caller: Caller, *, campaign_id: int, number: int) -> list[TaskCommand]:
     """What a task of yours runs on each of its campaign's clusters, and a line to do the same by hand."""
     from cigri.flow.views.descriptions import find_description, list_parameters
@@ -65,8 +65,8 @@ def task_commands(conn: "Connection", caller: Caller, *, campaign_id: int, numbe
     ]
 
 
-@reads("/tasks/{task_id}", May.EVERYBODY_IN_PART)
-def task_by_id(conn: "Connection", caller: Caller, *, task_id: int) -> WholeTask:
+@reads("/tasks/{task_id}", Access.EVERYBODY_IN_PART)
+def task_by_id(conn: "Connection", caller: Caller, *, task_id: int) -> TaskDetail:
     """One task by its own id, and all its attempts, unless its campaign is archived."""
     from cigri.flow.views.jobs import find_task
 
@@ -77,12 +77,12 @@ def _shown(caller: Caller, of: CampaignView, listed: list[TaskView]) -> list[Tas
     return listed if caller.sees(of.user) else [task._replace(parameter=None) for task in listed]
 
 
-def _whole(conn: "Connection", caller: Caller, found: TaskView | None) -> WholeTask:
+def _whole(conn: "Connection", caller: Caller, found: TaskView | None) -> TaskDetail:
     from cigri.flow.views.jobs import list_attempts_of_task
 
     if found is None:
         raise NotFound(NO_TASK)
     attempts = list_attempts_of_task(conn, found.id) if found.id is not None else []
     if caller.sees(find_campaign(conn, found.campaign_id).user):
-        return WholeTask(found, attempts)
-    return WholeTask(found._replace(parameter=None), [attempt._replace(parameter=None) for attempt in attempts])
+        return TaskDetail(found, attempts)
+    return TaskDetail(found._replace(parameter=None), [attempt._replace(parameter=None) for attempt in attempts])

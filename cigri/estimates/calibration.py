@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 
-class ToldInterval(NamedTuple):
+class IntervalOutcome(NamedTuple):
     """An interval that was forecast, and the true end."""
 
     low: datetime
@@ -13,7 +13,7 @@ class ToldInterval(NamedTuple):
     end: datetime
 
 
-def calibration(intervals: Sequence[ToldInterval]) -> float | None:
+def calibration(intervals: Sequence[IntervalOutcome]) -> float | None:
     """The share of intervals that held the true end, 0.9 if forecasts are honest; None where there is no interval."""
     if not intervals:
         return None

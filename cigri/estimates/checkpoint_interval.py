@@ -7,7 +7,7 @@ SHORTEST_PERIOD = 60.0  # seconds; a program's own start, and the wrapper's look
 MOST_STOPS = 8  # in a job, for a task may stop only so often (the setting jobs.checkpoints)
 
 
-class SavingCost(NamedTuple):
+class CheckpointCost(NamedTuple):
     """Seconds that a checkpoint takes of a task: `saving`, and `away` until it runs again; None: it goes on at once."""
 
     saving: float
@@ -18,7 +18,7 @@ class SavingCost(NamedTuple):
         return self.saving + (self.away or 0.0)
 
 
-class Rhythm(NamedTuple):
+class CheckpointInterval(NamedTuple):
     """A task is asked to save its state each `period` seconds, for such jobs are killed after `life` in the mean.
 
     `cost`: what a checkpoint is thought to take; both in seconds.
@@ -42,7 +42,7 @@ def best_interval(life: float, cost: float) -> float:
     return sqrt(2 * cost * life) * (1 + sqrt(share) / 3 + share / 9) - cost
 
 
-def choose_rhythm(hazard: float, cost: SavingCost, last: int) -> Rhythm | None:
+def choose_rhythm(hazard: float, cost: CheckpointCost, last: int) -> CheckpointInterval | None:
     """None: nothing to fear (`hazard` is in kills per second), or the order that comes after `last` seconds is enough.
 
     The wrapper counts from one signal to the next, saving included.
@@ -56,4 +56,4 @@ def choose_rhythm(hazard: float, cost: SavingCost, last: int) -> Rhythm | None:
     else:
         period = max(period, min(life, last / MOST_STOPS))
     period = max(SHORTEST_PERIOD, period)
-    return Rhythm(ceil(period), life, cost.whole) if period < last else None
+    return CheckpointInterval(ceil(period), life, cost.whole) if period < last else None

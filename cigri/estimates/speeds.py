@@ -11,7 +11,7 @@ from typing import NamedTuple
 FEWEST_FOR_SPEED = 3  # successful tasks on a cluster that tell how fast it is
 
 
-class WorkDone(NamedTuple):
+class CompletedWork(NamedTuple):
     """`done` tasks took `seconds` in all; `known` of them were expected to take `expected` seconds at speed 1."""
 
     done: int
@@ -20,7 +20,7 @@ class WorkDone(NamedTuple):
     expected: float = 0.0
 
 
-def speeds(works: Mapping[int, WorkDone]) -> dict[int, float]:
+def speeds(works: Mapping[int, CompletedWork]) -> dict[int, float]:
     """By cluster: the work of its tasks over the seconds they took; those with too few tasks are left out.
 
     work = expected + mean * (done - known), with the mean duration of the done tasks of all these clusters. So a
@@ -37,6 +37,6 @@ def speeds(works: Mapping[int, WorkDone]) -> dict[int, float]:
     return {id: speed for id, speed in measured.items() if 0 < speed < inf}
 
 
-def known_speeds(works: Mapping[int, WorkDone], before: Mapping[int, float]) -> dict[int, float]:
+def known_speeds(works: Mapping[int, CompletedWork], before: Mapping[int, float]) -> dict[int, float]:
     """As measured now on tasks that ran before, else as in earlier campaigns (`before`); empty: nothing is known."""
     return {**before, **{id: speed for id, speed in speeds(works).items() if works[id].known >= FEWEST_FOR_SPEED}}

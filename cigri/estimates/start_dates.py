@@ -18,7 +18,7 @@ STEPS_PER_DOUBLING = (
 )
 
 
-class Due(NamedTuple):
+class StartDate(NamedTuple):
     """A task should start at `date`, and it is `now`."""
 
     date: datetime
@@ -37,7 +37,7 @@ NiceFactor = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 FIRST_DAY = datetime(2023, 1, 1, tzinfo=UTC)
 
 
-def nice(due: Due, origin: datetime = FIRST_DAY, factor: float = 1.0) -> int:
+def nice(due: StartDate, origin: datetime = FIRST_DAY, factor: float = 1.0) -> int:
     """A nice value of Slurm: seconds from the origin to the date, times the factor, from 0 to MOST_NICE.
 
     Batch systems compare jobs with each other, so it is not to depend on when it is reckoned: hence the fixed origin.
@@ -46,7 +46,7 @@ def nice(due: Due, origin: datetime = FIRST_DAY, factor: float = 1.0) -> int:
     return int(min(float(MOST_NICE), max(0.0, seconds * factor)))
 
 
-def priority(due: Due) -> int:
+def priority(due: StartDate) -> int:
     """A priority of Grid Engine: 0 for what should run by now, the lower the later the date.
 
     -STEPS_PER_DOUBLING * log2(1 + minutes ahead): a logarithm, since 1024 steps are too few to tell all dates apart,

@@ -28,7 +28,7 @@ from sqlalchemy.sql.dml import Insert
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import CTE, FromClause, Select
 
-from cigri.api_models.metrics import AccountedWork, UsedWork
+from cigri.api_models.metrics import AccountingEntry, UsedWork
 from cigri.database.typed_rows import nothing, read_all
 from cigri.eligibility.quotas import BEST_EFFORT
 from cigri.flow.fair_share_usage import USED
@@ -195,7 +195,7 @@ class Days(NamedTuple):
     last: date | None = None
 
 
-def list_accounted(conn: Connection, days: int | Days, user: str = "") -> list[AccountedWork]:
+def list_accounted(conn: Connection, days: int | Days, user: str = "") -> list[AccountingEntry]:
     """Of these days, or the last ones, today's with them: of everybody, or one; sorted by user, project and cluster."""
     row = Accounting.c
     who = (row.grid_user.label("user"), row.project, row.cluster)
@@ -206,7 +206,7 @@ def list_accounted(conn: Connection, days: int | Days, user: str = "") -> list[A
         .group_by(row.grid_user, row.project, row.cluster)
         .order_by(row.grid_user, row.project, row.cluster)
     )
-    return read_all(conn, AccountedWork, statement)
+    return read_all(conn, AccountingEntry, statement)
 
 
 def list_used(conn: Connection, days: Days, groups: Sequence[str], user: str = "", type: str = "") -> list[UsedWork]:

@@ -14,7 +14,7 @@ from cigri.tables.clusters import UserMapping
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.tasks import Task
 from cigri.tables.transitions import begun, moving
-from cigri.wrapper.manifest import WrittenJob, digest
+from cigri.wrapper.manifest import ManifestJob, digest
 
 
 def list_unknown_batches(conn: Connection, batch_ids: Sequence[int]) -> set[int]:
@@ -27,7 +27,7 @@ def put_adopted(
     cluster_id: int,
     local_user: str,
     tag: str,
-    jobs: Sequence[WrittenJob],
+    jobs: Sequence[ManifestJob],
     remote_ids: Mapping[tuple[int, int], str],
 ) -> dict[int, str]:
     """Take over jobs of one batch that an older life of the database has sent; why not, of each that cannot be.
@@ -91,7 +91,7 @@ def _part_of(conn: Connection, cluster_id: int, campaign_id: int) -> Any:
     ).one_or_none()
 
 
-def _tasks_of(conn: Connection, job: WrittenJob) -> list[Any]:
+def _tasks_of(conn: Connection, job: ManifestJob) -> list[Any]:
     """Those tasks of a job that are there, in its order, locked."""
     ids = [carried.task_id for carried in job.tasks]
     columns = (Task.c.id, Task.c.number, Task.c.parameter, Task.c.state, Task.c.attempts, Task.c.bucket_id)
@@ -100,7 +100,7 @@ def _tasks_of(conn: Connection, job: WrittenJob) -> list[Any]:
     return [by_id[task_id] for task_id in ids if task_id in by_id]
 
 
-def _why_not(conn: Connection, local_user: str, job: WrittenJob, part: Any, tasks: Sequence[Any]) -> str:
+def _why_not(conn: Connection, local_user: str, job: ManifestJob, part: Any, tasks: Sequence[Any]) -> str:
     """Whether all is as it was when the job was made; "" when it is."""
     if part is None or len(tasks) < len(job.tasks):
         return f"campaign {job.campaign_id} is not in this database, or has other tasks"

@@ -31,7 +31,7 @@ from cigri.tables.tasks import LastDuration, Task, TaskCount, TaskHistory
 PURGE = "PURGE"
 
 
-class Leftover(NamedTuple):
+class LeftoverFiles(NamedTuple):
     """Files of an ended campaign on a cluster, in the home of `local_user`: of all its batches there."""
 
     campaign_id: int
@@ -40,7 +40,7 @@ class Leftover(NamedTuple):
     batch_ids: list[int]
 
 
-def list_leftovers(conn: Connection, days: float) -> list[Leftover]:
+def list_leftovers(conn: Connection, days: float) -> list[LeftoverFiles]:
     """Of campaigns without live jobs that ended more than `days` ago, or whose owner wants their files gone."""
     asked = select(Event.c.id).where(
         Event.c.code == PURGE, Event.c.campaign_id == Campaign.c.id, Event.c.closed_at.is_(None)
@@ -62,7 +62,7 @@ def list_leftovers(conn: Connection, days: float) -> list[Leftover]:
         )
         .order_by(Batch.c.campaign_id)
     )
-    return read_all(conn, Leftover, statement)
+    return read_all(conn, LeftoverFiles, statement)
 
 
 def put_purged(conn: Connection, campaign_ids: Sequence[int]) -> None:

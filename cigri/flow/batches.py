@@ -14,9 +14,9 @@ from sqlalchemy.sql.selectable import Select
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import given, packed
-from cigri.estimates.checkpoint_interval import Rhythm
-from cigri.flow.launches import Launch
-from cigri.flow.views.job_destinations import ANYWHERE, Destination, find_destination
+from cigri.estimates.checkpoint_interval import CheckpointInterval
+from cigri.flow.launches import LaunchGroup
+from cigri.flow.views.job_destinations import ANYWHERE, JobDestination, find_destination
 from cigri.states import BatchState, JobState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.jobs import Batch, Job
@@ -33,11 +33,11 @@ class PreparedBatch(NamedTuple):
     id: int
     tag: str
     created_at: datetime
-    destination: Destination = ANYWHERE
+    destination: JobDestination = ANYWHERE
     campaign_from: datetime | None = None
 
 
-def put_batch(conn: Connection, launch: Launch, cluster_id: int, grid_key: str) -> PreparedBatch | None:
+def put_batch(conn: Connection, launch: LaunchGroup, cluster_id: int, grid_key: str) -> PreparedBatch | None:
     """Commit the intention to submit: a batch with its tag.
 
     None when a job has been taken away meanwhile, or no queue is eligible any more.
@@ -52,7 +52,7 @@ def put_batch(conn: Connection, launch: Launch, cluster_id: int, grid_key: str) 
         "here": cluster_id,
         "account": launch.local_user,
         "jobs": len(launch.jobs),
-        **(launch.rhythm._asdict() if launch.rhythm else dict.fromkeys(Rhythm._fields)),
+        **(launch.rhythm._asdict() if launch.rhythm else dict.fromkeys(CheckpointInterval._fields)),
         "places": packed(ARRAY_PLACES, [(job.id, index) for index, job in enumerate(launch.jobs, start=1)]),
     }
     batch = conn.execute(_new_batch(), parameters).one_or_none()

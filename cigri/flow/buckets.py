@@ -23,7 +23,7 @@ from cigri.tables.tasks import Task
 from cigri.tables.transitions import begun
 
 if TYPE_CHECKING:
-    from cigri.jdl.task_amounts import Sorting
+    from cigri.jdl.task_amounts import BucketSorter
 
 
 COPY_BLOCK = 2**18  # characters
@@ -32,7 +32,7 @@ BucketKey = tuple[int | None, tuple[int, ...]]
 """The cluster that is tested, and the sizes asked for: tasks that have it in common are in one bucket."""
 
 
-class Buckets:
+class BucketWriter:
     """The buckets of a campaign on its clusters, which are there already; each is made when the first task needs it.
 
     `only` has all tasks where nothing is computed for them. `tested`: task number n of a test is for the n-th of these
@@ -89,7 +89,7 @@ class Buckets:
 def copy_tasks(
     conn: Connection,
     campaign_id: int,
-    buckets: Buckets,
+    buckets: BucketWriter,
     first: int,
     parameters: Iterable[object],
     *,
@@ -122,10 +122,10 @@ def _formulas(conn: Connection, campaign_id: int) -> dict[str, Formulas]:
     return {name: formulas_of(own) for name, own in settings.items()}
 
 
-def _sorting(conn: Connection, formulas: Mapping[str, Formulas]) -> "Sorting":
+def _sorting(conn: Connection, formulas: Mapping[str, Formulas]) -> "BucketSorter":
     """By what is asked for, and by the most that jobs may have on each cluster, as far as that is known."""
     from cigri.drivers import load
-    from cigri.jdl.task_amounts import Sorting
+    from cigri.jdl.task_amounts import BucketSorter
     from cigri.settings.cluster_config import parse_config
 
     sizes: dict[str, set[int]] = defaultdict(set)
@@ -142,11 +142,11 @@ def _sorting(conn: Connection, formulas: Mapping[str, Formulas]) -> "Sorting":
             continue
         for resource, most in largest.items():
             sizes[resource].add(most)
-    return Sorting(formulas.values(), {resource: sorted(amounts) for resource, amounts in sizes.items()})
+    return BucketSorter(formulas.values(), {resource: sorted(amounts) for resource, amounts in sizes.items()})
 
 
 def _copy_known(
-    out: Copy, head: str, buckets: Buckets, tasks: Iterable[tuple[int, object]]
+    out: Copy, head: str, buckets: BucketWriter, tasks: Iterable[tuple[int, object]]
 ) -> tuple[int, tuple[int, object] | None]:
     """Copy tasks in blocks of text, which need little memory, up to the first whose bucket is not there yet: the number
     copied, and that task (None: there is none). `head`: the columns in which they are all the same."""

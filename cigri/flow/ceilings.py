@@ -17,9 +17,17 @@ from sqlalchemy.sql.selectable import Select
 from cigri.api_models.policy import LimitView
 from cigri.database import wake
 from cigri.database.typed_rows import read_all
-from cigri.eligibility.quotas import Kinship
+from cigri.eligibility.quotas import QuotaKey
 from cigri.errors import CigriError, NotFound
-from cigri.flow.quotas import Amounts, Counted, Quotas, QuotaUse, find_quotas, kinship_columns, used_of_quotas
+from cigri.flow.quotas import (
+    CountedQuota,
+    DeclaredQuotas,
+    QuotaAmounts,
+    QuotaUse,
+    find_quotas,
+    kinship_columns,
+    used_of_quotas,
+)
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, CampaignType, CeilingKind, JobKind, JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.grid import Project
@@ -52,16 +60,16 @@ class Ceilings(NamedTuple):
     costs: Mapping[Share, Mapping[Ceiling, int]]
 
 
-class _Part(NamedTuple):
+class _CeilingRow(NamedTuple):
     campaign_id: int
     cluster_id: int
     width: int
     walltime: int
     max_jobs: int | None
-    jobs: Kinship
+    jobs: QuotaKey
 
 
-class Left:
+class RemainingCeilings:
     """How many tokens, cores or jobs are left under each ceiling while jobs are given out."""
 
     def __init__(self, ceilings: Ceilings) -> None:
@@ -139,7 +147,7 @@ def _ceilings_of_tests(conn: Connection, tests: int) -> Ceilings:
 
 class _Declarations(NamedTuple):
     limits: Mapping[str, int]
-    quotas: Quotas
+    quotas: DeclaredQuotas
 
     def __bool__(self) -> bool:
         return bool(self.limits or self.quotas)
@@ -156,7 +164,7 @@ def _costs(
     """Nothing used so far; shares that are under no ceiling are left out."""
     most, costs = dict[Ceiling, int](), dict[Share, Mapping[Ceiling, int]]()
     tokens = _tokens(conn, which) if declared.limits else {}
-    for row in read_all(conn, _Part, _parts().where(which)):
+    for row in read_all(conn, _CeilingRow, _parts().where(which)):
         share = row.campaign_id, row.cluster_id
         over = {ceiling: (declared.limits[ceiling.name], cost) for ceiling, cost in tokens.get(share, ())}
         one = QuotaUse(row.width, 1, row.width * row.walltime)
@@ -181,7 +189,7 @@ def _parts() -> Select[*tuple[object, ...]]:
     )
 
 
-def _of_quota(counted: Counted, amounts: Amounts, has: QuotaUse) -> Iterator[tuple[Ceiling, int, int]]:
+def _of_quota(counted: CountedQuota, amounts: QuotaAmounts, has: QuotaUse) -> Iterator[tuple[Ceiling, int, int]]:
     """A ceiling for each thing that the quota says the most of, this, and what jobs have of it."""
     name, place = str(counted.rule), counted.cluster_id
     kinds = (CeilingKind.QUOTA_CORES, CeilingKind.QUOTA_JOBS, CeilingKind.QUOTA_CORE_HOURS)
@@ -206,7 +214,7 @@ def _tokens(conn: Connection, which: ColumnElement[bool]) -> dict[Share, list[tu
 def _used(conn: Connection, declared: _Declarations) -> dict[Ceiling, int]:
     used = _live_tokens(conn) if declared.limits else {}
     if declared.quotas:
-        any_amount = Amounts(0, 0, 0, None)
+        any_amount = QuotaAmounts(0, 0, 0, None)
         for counted, has in used_of_quotas(conn, declared.quotas).items():
             used |= {ceiling: number for ceiling, _, number in _of_quota(counted, any_amount, has)}
     return used
@@ -241,7 +249,7 @@ def _is_live() -> ColumnElement[bool]:
 
 def fitting(ceilings: Ceilings, campaign_id: int, jobs: Sequence[tuple[int, int]]) -> list[bool]:
     """Which of the jobs of a campaign are under all ceilings, the first ones first; (cluster, tasks side by side)."""
-    left, fits = Left(ceilings), []
+    left, fits = RemainingCeilings(ceilings), []
     for cluster_id, side in jobs:
         share = campaign_id, cluster_id
         lowest = left.lowest(share)

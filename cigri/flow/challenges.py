@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete, func, insert, or_
 from cigri.database import interval
 from cigri.database.typed_rows import read_one
 from cigri.formats.units import MINUTE
-from cigri.ssh_keys.challenge_text import WantedToken
+from cigri.ssh_keys.challenge_text import RequestedToken
 from cigri.tables.challenges import Challenge
 
 CHALLENGE_LIFE = MINUTE
@@ -18,7 +18,7 @@ MOST_OPEN = 1000
 OPEN_UNTIL = Challenge.c.created_at + interval(CHALLENGE_LIFE)
 
 
-def put_challenge(conn: Connection, wanted: WantedToken, nonce: str) -> datetime:
+def put_challenge(conn: Connection, wanted: RequestedToken, nonce: str) -> datetime:
     """Until when it is open, if not so many others come that it has to give way."""
     values = {**wanted._asdict(), "grid_user": wanted.user, "nonce": nonce, "created_at": func.now()}
     values.pop("user")
@@ -28,9 +28,9 @@ def put_challenge(conn: Connection, wanted: WantedToken, nonce: str) -> datetime
     return until
 
 
-def take_challenge(conn: Connection, nonce: str) -> WantedToken | None:
+def take_challenge(conn: Connection, nonce: str) -> RequestedToken | None:
     """What was asked for; from now on it is not there. None: it never was, is used up, or too old."""
     taking = delete(Challenge).where(Challenge.c.nonce == nonce, func.now() < OPEN_UNTIL)
     row = Challenge.c
     told = (row.grid_user.label("user"), row.host, row.scope, row.expires_in, row.comment)
-    return read_one(conn, WantedToken, taking.returning(*told))
+    return read_one(conn, RequestedToken, taking.returning(*told))

@@ -24,7 +24,7 @@ from cigri.tables.job_requests import CheckpointRequest
 from cigri.tables.jobs import Batch, Job
 
 
-class CheckpointOrder(NamedTuple):
+class DueCheckpoint(NamedTuple):
     """A running job whose task is to be signalled, or has been asked already (`is_new` False) and perhaps was."""
 
     job_id: int
@@ -57,7 +57,7 @@ def ask_checkpoints(
     return asked
 
 
-def take_checkpoint_orders(conn: Connection, cluster_id: int) -> list[CheckpointOrder]:
+def take_checkpoint_orders(conn: Connection, cluster_id: int) -> list[DueCheckpoint]:
     """Requests that were never sent, and sent ones that are to be looked after; those of ended jobs are closed."""
     request = CheckpointRequest
     ended = Job.c.state == JobState.ENDED
@@ -86,8 +86,8 @@ def take_checkpoint_orders(conn: Connection, cluster_id: int) -> list[Checkpoint
         )
         .cte("taken")
     )
-    wanted = select(*(taken.c[name] for name in CheckpointOrder._fields)).where(taken.c.is_open)
-    return read_all(conn, CheckpointOrder, wanted)
+    wanted = select(*(taken.c[name] for name in DueCheckpoint._fields)).where(taken.c.is_open)
+    return read_all(conn, DueCheckpoint, wanted)
 
 
 def put_heard(conn: Connection, job_ids: Sequence[int]) -> None:

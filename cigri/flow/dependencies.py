@@ -12,7 +12,7 @@ from cigri.database import wake
 from cigri.errors import CigriError
 from cigri.flow.campaigns import own_campaign
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.flow.views.unmet_dependencies import NOT_DONE, ShutGate, list_news
+from cigri.flow.views.unmet_dependencies import NOT_DONE, UnmetDependency, list_news
 from cigri.identity.callers import Caller
 from cigri.lifecycle.dependency_gates import GateVerdict, broken_promise
 from cigri.states import AfterWhen, EventLevel, Outcome, TaskState
@@ -26,7 +26,7 @@ AFTER_FAILED, AFTER_MET = "AFTER_FAILED", "AFTER_MET"
 _Other = Task.alias("other_task")
 
 
-class NamedRequired(NamedTuple):
+class RequiredCampaign(NamedTuple):
     """What a campaign is to wait for, as its description says it: by number, or by the name of one of its user's."""
 
     campaign: int | str
@@ -47,7 +47,7 @@ class NewDependency(NamedTuple):
 
 
 def find_required(
-    conn: Connection, caller: Caller, wanted: Sequence[NamedRequired], tasks: int
+    conn: Connection, caller: Caller, wanted: Sequence[RequiredCampaign], tasks: int
 ) -> Iterator[NewDependency | str]:
     """Each as it is stored, or why it cannot be; the new campaign has so many tasks.
 
@@ -150,7 +150,7 @@ def _release(conn: Connection, campaign_ids: Collection[int]) -> int:
     return conn.execute(released).rowcount
 
 
-def _judge_same(conn: Connection, gate: ShutGate) -> GateVerdict:
+def _judge_same(conn: Connection, gate: UnmetDependency) -> GateVerdict:
     """Once the required campaign is over: does any task still wait for that of the same number?"""
     conn.execute(update(Dependency).where(Dependency.c.id == gate.id).values(seen=gate.fulfilled))
     if not gate.is_over:
@@ -175,7 +175,7 @@ def _is_fulfilled(condition: ColumnElement[AfterWhen]) -> ColumnElement[bool]:
     )
 
 
-def _put_verdicts(conn: Connection, verdicts: dict[ShutGate, GateVerdict]) -> None:
+def _put_verdicts(conn: Connection, verdicts: dict[UnmetDependency, GateVerdict]) -> None:
     """Each that is another than before, with its event."""
     healed, told = [], []
     for gate, verdict in verdicts.items():

@@ -13,7 +13,7 @@ from cigri.database.typed_rows import read_all
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.resource_documents import mark_changed
-from cigri.resources.nodes import NodeClass
+from cigri.resources.nodes import AlikeNodes
 from cigri.states import EventLevel
 from cigri.tables.clusters import Cluster
 from cigri.tables.resources import Discovery
@@ -29,11 +29,11 @@ def list_undiscovered(conn: Connection, every: float) -> set[int]:
     return set(conn.scalars(visits.where(or_(Discovery.c.at.is_(None), Discovery.c.at <= oldest))))
 
 
-def put_nodes(conn: Connection, cluster: ClusterRow, classes: Sequence[NodeClass]) -> bool:
+def put_nodes(conn: Connection, cluster: ClusterRow, classes: Sequence[AlikeNodes]) -> bool:
     """What nodes the cluster has; True when that is news to those who decide what may run there."""
     row = Row
     stored = select(row.c.properties, row.c.nodes, row.c.queue).where(row.c.cluster_id == cluster.id)
-    stored_classes = read_all(conn, NodeClass, stored)
+    stored_classes = read_all(conn, AlikeNodes, stored)
     _note(conn, cluster, "")
     close_events(conn, [UNREADABLE], [f"cluster {cluster.name}"], "cigri")
     if sorted(map(_key, stored_classes)) == sorted(map(_key, classes)):
@@ -62,10 +62,10 @@ def _note(conn: Connection, cluster: ClusterRow, problem: str) -> None:
     conn.execute(new.on_conflict_do_update(index_elements=[Discovery.c.cluster_id], set_=values))
 
 
-def _key(node_class: NodeClass) -> str:
+def _key(node_class: AlikeNodes) -> str:
     return json.dumps(node_class, sort_keys=True)
 
 
-def _kinds(classes: Iterable[NodeClass]) -> set[str]:
+def _kinds(classes: Iterable[AlikeNodes]) -> set[str]:
     """Whatever their number."""
     return {_key(node_class._replace(nodes=1)) for node_class in classes}

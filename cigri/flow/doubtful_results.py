@@ -58,7 +58,7 @@ NOT_BAD = (
 SHORTEST_HEALTHY_RUN = 10.0  # seconds
 
 
-class Span(NamedTuple):
+class DurationHistogram(NamedTuple):
     """How long a campaign's tasks lasted on a cluster, in the bins of estimates/durations.py, without the doubted ones.
 
     `running`: how long, for some time already, those run that run, by node.
@@ -74,18 +74,18 @@ class Span(NamedTuple):
     running: Mapping[str, list[int]] = MappingProxyType({})
 
 
-class SpanHere(NamedTuple):
+class VisitedHistogram(NamedTuple):
     """`is_mixed`: somewhere, where it is not trusted, tasks of the campaign ended suspiciously soon.
 
     `suspected`: the cluster's nodes that get no job now, or are on trial.
     """
 
-    span: Span
+    span: DurationHistogram
     is_mixed: bool
     suspected: list[str]
 
 
-class NodeEnds(NamedTuple):
+class NodeOutcomes(NamedTuple):
     """The latest ends of a campaign's tasks on a node; `on_trial`: they came after its exclusion had expired."""
 
     campaign_id: int
@@ -95,7 +95,7 @@ class NodeEnds(NamedTuple):
     on_trial: bool
 
 
-class Doubted(NamedTuple):
+class DoubtfulResults(NamedTuple):
     """Successes of a campaign on a cluster that took less than `below` seconds: on these `nodes`, or (None) on all."""
 
     campaign_id: int
@@ -106,19 +106,23 @@ class Doubted(NamedTuple):
     why: str
 
 
-def list_spans(conn: Connection, campaign_ids: Collection[int]) -> list[Span]:
+def list_spans(conn: Connection, campaign_ids: Collection[int]) -> list[DurationHistogram]:
     """One for each of these campaigns on each of its clusters."""
     return [_span(row) for row in conn.execute(_spans(), {"campaigns": sorted(campaign_ids)})]
 
 
-def list_spans_here(conn: Connection, campaign_ids: Collection[int], cluster_id: int, bins: int) -> list[SpanHere]:
+def list_spans_here(
+    conn: Connection, campaign_ids: Collection[int], cluster_id: int, bins: int
+) -> list[VisitedHistogram]:
     """Those of these campaigns on one cluster; durations in the first `bins` bins are suspicious."""
     parameters = {"campaigns": sorted(campaign_ids), "here": cluster_id, "bins": bins}
-    return [SpanHere(_span(row), row.is_mixed, row.suspected) for row in conn.execute(_spans_here(), parameters)]
+    return [
+        VisitedHistogram(_span(row), row.is_mixed, row.suspected) for row in conn.execute(_spans_here(), parameters)
+    ]
 
 
-def _span(row: Row[*tuple[Any, ...]]) -> Span:
-    return Span(
+def _span(row: Row[*tuple[Any, ...]]) -> DurationHistogram:
+    return DurationHistogram(
         campaign_id=row.campaign_id,
         cluster_id=row.cluster_id,
         cluster=row.cluster,
@@ -163,7 +167,7 @@ def _spans_here() -> Select[*tuple[Any, ...]]:
     return _spans().add_columns(*more).where(CampaignCluster.c.cluster_id == here)
 
 
-def add_running(conn: Connection, spans: Sequence[Span]) -> list[Span]:
+def add_running(conn: Connection, spans: Sequence[DurationHistogram]) -> list[DurationHistogram]:
     """With tasks that, alone in their jobs, had run for SHORTEST_HEALTHY_RUN at the cluster's last visit."""
     other = Attempt.alias()
     is_shared = select(other.c.task_id).where(other.c.job_id == Job.c.id, other.c.position == 2).exists()
@@ -185,7 +189,7 @@ def add_running(conn: Connection, spans: Sequence[Span]) -> list[Span]:
     return [span._replace(running=running.get((span.campaign_id, span.cluster_id), {})) for span in spans]
 
 
-def list_node_ends(conn: Connection, cluster_id: int, campaign_id: int) -> list[NodeEnds]:
+def list_node_ends(conn: Connection, cluster_id: int, campaign_id: int) -> list[NodeOutcomes]:
     """The latest of a campaign on a cluster; of a node that was excluded, those of jobs that were made since.
 
     What is doubted counts for a node on trial, where it is doubted as soon as it has ended.
@@ -208,10 +212,10 @@ def list_node_ends(conn: Connection, cluster_id: int, campaign_id: int) -> list[
         if outcome in (Outcome.SUCCESS, Outcome.DOUBTFUL):
             lasted.append(seconds or 0.0)
         ends[node] = lasted, bad + (outcome not in NOT_BAD), on_trial
-    return [NodeEnds(campaign_id, node, counted(lasted), bad, trial) for node, (lasted, bad, trial) in ends.items()]
+    return [NodeOutcomes(campaign_id, node, counted(lasted), bad, trial) for node, (lasted, bad, trial) in ends.items()]
 
 
-def put_doubts(conn: Connection, doubted: Doubted, *, job_ids: Collection[int] | None = None) -> int:
+def put_doubts(conn: Connection, doubted: DoubtfulResults, *, job_ids: Collection[int] | None = None) -> int:
     """Mark these results, of these jobs only if given, and give their number; all nodes: the cluster is set aside."""
     part = CampaignCluster
     here = and_(part.c.campaign_id == doubted.campaign_id, part.c.cluster_id == doubted.cluster_id, ~part.c.is_trusted)
@@ -231,7 +235,7 @@ def put_doubts(conn: Connection, doubted: Doubted, *, job_ids: Collection[int] |
     return len(lasted)
 
 
-def _mark(conn: Connection, doubted: Doubted, job_ids: Collection[int] | None) -> list[float]:
+def _mark(conn: Connection, doubted: DoubtfulResults, job_ids: Collection[int] | None) -> list[float]:
     chosen = [Job.c.campaign_id == doubted.campaign_id, Job.c.cluster_id == doubted.cluster_id]
     if doubted.nodes is not None:
         chosen.append(Job.c.node.in_(doubted.nodes))
@@ -258,7 +262,7 @@ def _take_out(conn: Connection, here: ColumnElement[bool], lasted: Sequence[floa
     conn.execute(update(part).where(here).values(values), totals(lasted, -1))
 
 
-def _tell(conn: Connection, doubted: Doubted) -> None:
+def _tell(conn: Connection, doubted: DoubtfulResults) -> None:
     part = CampaignCluster
     here = and_(part.c.campaign_id == doubted.campaign_id, part.c.cluster_id == doubted.cluster_id)
     number = conn.scalar(select(part.c.doubted).where(here))

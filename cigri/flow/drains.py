@@ -21,7 +21,7 @@ from cigri.tables.jobs import Batch, Job
 from cigri.wrapper import JobKey
 
 
-class DrainWish(NamedTuple):
+class ClusterDrain(NamedTuple):
     """A cluster is to be empty at `deadline`, or our jobs to have `keep` cores; `kills` those that do not go."""
 
     deadline: datetime
@@ -30,7 +30,7 @@ class DrainWish(NamedTuple):
     asked_by: str
 
 
-class NodeDrain(NamedTuple):
+class NodeDrainRequest(NamedTuple):
     """A node is to be empty at `deadline`; nobody is killed for it."""
 
     node: str
@@ -38,13 +38,13 @@ class NodeDrain(NamedTuple):
     asked_by: str
 
 
-class ToldJob(NamedTuple):
+class JobToNotify(NamedTuple):
     job_id: int
     key: JobKey
     local_user: str
 
 
-def put_drain(conn: Connection, cluster: str, wish: DrainWish) -> None:
+def put_drain(conn: Connection, cluster: str, wish: ClusterDrain) -> None:
     """The cluster gets no more jobs; a later wish replaces an earlier one. Enabling the cluster ends it."""
     cluster_id = conn.scalar(select(Cluster.c.id).where(Cluster.c.name == cluster))
     if cluster_id is None:
@@ -56,13 +56,13 @@ def put_drain(conn: Connection, cluster: str, wish: DrainWish) -> None:
     wake(conn)
 
 
-def find_drain(conn: Connection, cluster_id: int) -> DrainWish | None:
+def find_drain(conn: Connection, cluster_id: int) -> ClusterDrain | None:
     """None: the cluster is not drained."""
     statement = select(Drain.c.deadline, Drain.c.kills, Drain.c.keep, Drain.c.asked_by)
-    return read_one(conn, DrainWish, statement.where(Drain.c.cluster_id == cluster_id))
+    return read_one(conn, ClusterDrain, statement.where(Drain.c.cluster_id == cluster_id))
 
 
-def put_node_drain(conn: Connection, cluster_id: int, drain: NodeDrain) -> None:
+def put_node_drain(conn: Connection, cluster_id: int, drain: NodeDrainRequest) -> None:
     """The node gets no more jobs; a later wish replaces an earlier one."""
     values = {**drain._asdict(), "asked_at": func.now()}
     statement = insert(NodeDrainRow).values(cluster_id=cluster_id, **values)
@@ -76,11 +76,11 @@ def end_node_drains(conn: Connection, cluster_id: int, nodes: Collection[str]) -
     wake(conn)
 
 
-def list_node_drains(conn: Connection, cluster_id: int) -> list[NodeDrain]:
+def list_node_drains(conn: Connection, cluster_id: int) -> list[NodeDrainRequest]:
     """Sorted by node; also those whose deadline is past, for the node stays out until its operator admits it again."""
     row = NodeDrainRow.c
     here = select(row.node, row.deadline, row.asked_by).where(row.cluster_id == cluster_id)
-    return read_all(conn, NodeDrain, here.order_by(row.node))
+    return read_all(conn, NodeDrainRequest, here.order_by(row.node))
 
 
 def list_unfit(conn: Connection, cluster_id: int, deadline: datetime) -> list[int]:
@@ -109,7 +109,7 @@ def put_told(
     conn.execute(statement.on_conflict_do_update(index_elements=[Shutdown.c.job_id], set_=fresh))
 
 
-def take_back(conn: Connection, cluster_id: int) -> list[ToldJob]:
+def take_back(conn: Connection, cluster_id: int) -> list[JobToNotify]:
     """Running jobs whose cluster and node are no longer drained: they are to be told that they may go on."""
     row = NodeDrainRow.c
     of_cluster = select(Drain.c.cluster_id).where(Drain.c.cluster_id == Job.c.cluster_id)
@@ -119,7 +119,7 @@ def take_back(conn: Connection, cluster_id: int) -> list[ToldJob]:
     return [*_told(conn, select(taken.c.job_id))]
 
 
-def list_past(conn: Connection, cluster_id: int) -> list[ToldJob]:
+def list_past(conn: Connection, cluster_id: int) -> list[JobToNotify]:
     """Running jobs whose machine was to be down by now: they are to find no such time any longer."""
     past = select(Shutdown.c.job_id).join(Job, Job.c.id == Shutdown.c.job_id)
     return [*_told(conn, past.where(Job.c.cluster_id == cluster_id, Shutdown.c.at <= func.now(), ~Shutdown.c.is_past))]
@@ -130,7 +130,7 @@ def put_past(conn: Connection, job_ids: Collection[int]) -> None:
     conn.execute(update(Shutdown).where(Shutdown.c.job_id.in_(job_ids)).values(is_past=True))
 
 
-def _told(conn: Connection, jobs: Select[int]) -> Iterator[ToldJob]:
+def _told(conn: Connection, jobs: Select[int]) -> Iterator[JobToNotify]:
     """Those of these jobs that run, with where their files are."""
     running = conn.execute(
         select(Job.c.id, Job.c.campaign_id, Batch.c.id, Job.c.array_index, Batch.c.local_user)
@@ -138,4 +138,4 @@ def _told(conn: Connection, jobs: Select[int]) -> Iterator[ToldJob]:
         .where(Job.c.id.in_(jobs), Job.c.state == JobState.RUNNING)
     )
     for job_id, campaign_id, batch_id, index, local_user in running:
-        yield ToldJob(job_id, JobKey(campaign_id, batch_id, index or 0), local_user)
+        yield JobToNotify(job_id, JobKey(campaign_id, batch_id, index or 0), local_user)

@@ -35,10 +35,10 @@ from cigri.flow.fair_share_usage import USED, used
 from cigri.flow.kill_requests import closing
 from cigri.flow.outcome_counts import attempts_counted, jobs_counted
 from cigri.flow.parcels import NewParcel, put_parcels
-from cigri.flow.profiles import UsedByTask, changed_profile, profile
+from cigri.flow.profiles import TaskResourceUse, changed_profile, profile
 from cigri.flow.replicas import ReplicatedTask, lock_replicated, supersede
 from cigri.flow.task_durations import learn
-from cigri.lifecycle.verdicts import FAULT_OF_TASK, NEVER_RAN, STAYS, TRIED_ELSEWHERE, Verdict
+from cigri.lifecycle.verdicts import FAULT_OF_TASK, NEVER_RAN, STAYS, TRIED_ELSEWHERE, TaskVerdict
 from cigri.states import ATTEMPT_LIFE, TASK_LIFE, CampaignState, JobKind, JobState, Outcome, StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Completion
 from cigri.tables.jobs import Attempt, Job
@@ -90,12 +90,12 @@ class EndedAttempt(NamedTuple):
     exit_code: int | None
     started: float | None
     seconds: float | None
-    verdict: Verdict
+    verdict: TaskVerdict
     has_saved: bool = False
     position: int = 1
     files: int = 0
     bytes: int = 0
-    used: UsedByTask | None = None
+    used: TaskResourceUse | None = None
 
 
 class EndedJob(NamedTuple):
@@ -313,7 +313,7 @@ def _end_steps(conn: Connection, cluster_id: int, jobs: Sequence[EndedJob]) -> N
 
 def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt]) -> None:
     done: dict[int, list[float]] = defaultdict(list)
-    used: dict[int, list[UsedByTask]] = defaultdict(list)
+    used: dict[int, list[TaskResourceUse]] = defaultdict(list)
     failed: Counter[int] = Counter()
     again: Counter[int] = Counter()
     for attempt in attempts:

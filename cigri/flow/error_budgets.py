@@ -21,7 +21,7 @@ from cigri.tables.campaigns import CampaignCluster
 SET_ASIDE = "CLUSTER_SET_ASIDE"
 
 
-class Trial(NamedTuple):
+class ErrorBudgetUpdate(NamedTuple):
     """What a visit saw of one campaign on the cluster: did a task succeed, how many failed since by their own fault."""
 
     has_success: bool
@@ -40,7 +40,11 @@ def _healed() -> ReturningUpdate[int]:
 
 
 def put_trials(
-    conn: Connection, cluster_id: int, cluster_name: str, trials: Mapping[int, Trial], budget: BudgetSettings
+    conn: Connection,
+    cluster_id: int,
+    cluster_name: str,
+    trials: Mapping[int, ErrorBudgetUpdate],
+    budget: BudgetSettings,
 ) -> int:
     """Count failures in a row per campaign; set the cluster aside when there are too many, heal at a success.
 
@@ -89,6 +93,6 @@ def put_refusal(
     subject = f"campaign {campaign_id} on {cluster_name}"
     event = NewEvent("SUBMISSION_REFUSED", EventLevel.INFO, subject, message, campaign_id, cluster_id)
     put_events(conn, [event])
-    trial = Trial(has_success=False, failures=budget.errors, example=message, is_refusal=True)
+    trial = ErrorBudgetUpdate(has_success=False, failures=budget.errors, example=message, is_refusal=True)
     if put_trials(conn, cluster_id, cluster_name, {campaign_id: trial}, budget):
         add_refusal(conn, cluster_id)

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from sqlalchemy import BigInteger, Connection, and_, delete, false, func, literal, select, true
 from sqlalchemy.dialects.postgresql import insert
 
-from cigri.api_models.clusters import ExcludedNode
+from cigri.api_models.clusters import ExcludedNodeView
 from cigri.database import interval, pause_after
 from cigri.database.typed_rows import read_all
 from cigri.estimates.backoff import nodes_that_are_sick
@@ -38,7 +38,7 @@ def list_all_excluded(conn: Connection) -> dict[int, list[str]]:
     return dict(excluded)
 
 
-def list_excluded_nodes(conn: Connection, cluster: str = "") -> list[ExcludedNode]:
+def list_excluded_nodes(conn: Connection, cluster: str = "") -> list[ExcludedNodeView]:
     """Of one cluster (empty: of all), sorted by cluster and node: sick nodes, those on trial after that, and drained
     ones."""
     row = NodeRow
@@ -56,7 +56,7 @@ def list_excluded_nodes(conn: Connection, cluster: str = "") -> list[ExcludedNod
         .join(Cluster, Cluster.c.id == wish.cluster_id)
     )
     statements = [nodes.where(Cluster.c.name == cluster) if cluster else nodes for nodes in (sick, drained)]
-    return sorted(node for nodes in statements for node in read_all(conn, ExcludedNode, nodes))
+    return sorted(node for nodes in statements for node in read_all(conn, ExcludedNodeView, nodes))
 
 
 def put_exclusion(

@@ -11,7 +11,7 @@ from sqlalchemy.types import TypeEngine
 
 from cigri.database import rows
 from cigri.database.typed_rows import read_by
-from cigri.estimates.speeds import WorkDone, speeds
+from cigri.estimates.speeds import CompletedWork, speeds
 from cigri.flow.task_durations import command_of, parameter_of
 from cigri.states import OPEN_CAMPAIGNS, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
@@ -88,7 +88,7 @@ def _speeds(conn: Connection, campaign_id: int) -> dict[int, float]:
         .join(commands, commands.c.command == command_of(earlier.c.grid_user, part.settings))
         .group_by(part.cluster_id)
     )
-    return speeds(read_by(conn, "cluster_id", WorkDone, statement))
+    return speeds(read_by(conn, "cluster_id", CompletedWork, statement))
 
 
 def _put_speeds(conn: Connection, campaign_id: int, speeds: Mapping[int, float]) -> None:

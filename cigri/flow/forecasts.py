@@ -16,7 +16,7 @@ from sqlalchemy.types import TypeEngine
 
 from cigri.database import among_given, given, packed, rows
 from cigri.database.typed_rows import read_all
-from cigri.estimates.calibration import ToldInterval
+from cigri.estimates.calibration import IntervalOutcome
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, JobState, TaskState
 from cigri.tables.campaigns import Campaign, Forecast, ForecastHistory
 from cigri.tables.clusters import ClusterForecast
@@ -55,7 +55,7 @@ NO_JOBS_SENT: Mapping[int, int] = MappingProxyType({})
 NONE_ALIKE: Mapping[int, Mapping[int, int]] = MappingProxyType({})
 
 
-class NewClusterForecast(NamedTuple):
+class NewClusterRates(NamedTuple):
     """As the table `cluster_forecasts`."""
 
     cluster_id: int
@@ -67,7 +67,7 @@ class NewClusterForecast(NamedTuple):
     hazard: float | None
 
 
-MEASURES = NewClusterForecast._fields[1:]
+MEASURES = NewClusterRates._fields[1:]
 
 
 def list_in_all(conn: Connection, besides: Collection[int] = ()) -> dict[int, NewForecast]:
@@ -147,16 +147,16 @@ def _tasks(state: TaskState) -> ColumnElement[int | None]:
     return case((Forecast.c.cluster_id.is_(None), number.scalar_subquery()))
 
 
-def put_cluster_forecasts(conn: Connection, forecasts: Sequence[NewClusterForecast]) -> None:
+def put_cluster_forecasts(conn: Connection, forecasts: Sequence[NewClusterRates]) -> None:
     """Replace what is known of these clusters; `at` tells when the last pass was."""
-    conn.execute(_new_of_clusters(), {"new": packed(NewClusterForecast._fields, forecasts)})
+    conn.execute(_new_of_clusters(), {"new": packed(NewClusterRates._fields, forecasts)})
 
 
 @cache
 def _new_of_clusters() -> Insert:
-    new = given("new", {name: ClusterForecast.c[name].type for name in NewClusterForecast._fields})
-    values = select(*(new.c[name] for name in NewClusterForecast._fields), func.now())
-    statement = insert(ClusterForecast).from_select([*NewClusterForecast._fields, "at"], values)
+    new = given("new", {name: ClusterForecast.c[name].type for name in NewClusterRates._fields})
+    values = select(*(new.c[name] for name in NewClusterRates._fields), func.now())
+    statement = insert(ClusterForecast).from_select([*NewClusterRates._fields, "at"], values)
     return statement.on_conflict_do_update(
         index_elements=[ClusterForecast.c.cluster_id],
         set_={name: statement.excluded[name] for name in (*MEASURES, "at")},
@@ -199,7 +199,7 @@ def _as_json(value: object) -> object:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def list_told(conn: Connection, campaign_ids: Sequence[int]) -> list[ToldInterval]:
+def list_told(conn: Connection, campaign_ids: Sequence[int]) -> list[IntervalOutcome]:
     """Every interval in the history of those campaigns that came to their own end."""
     statement = (
         select(ForecastHistory.c.eta_low, ForecastHistory.c.eta_high, Campaign.c.ended_at)
@@ -209,4 +209,4 @@ def list_told(conn: Connection, campaign_ids: Sequence[int]) -> list[ToldInterva
         .where(ForecastHistory.c.at < Campaign.c.ended_at, ForecastHistory.c.remaining > 0)
         .order_by(ForecastHistory.c.at)
     )
-    return [ToldInterval(low, high, end) for low, high, end in conn.execute(statement) if low and high and end]
+    return [IntervalOutcome(low, high, end) for low, high, end in conn.execute(statement) if low and high and end]

@@ -12,7 +12,7 @@ from sqlalchemy.sql.selectable import Select
 from cigri.tables.clusters import ClusterPace
 
 
-class FrontEndPace(NamedTuple):
+class FrontEndRate(NamedTuple):
     """The part, up to 1, of what may be asked of a cluster in good times; `usual`: seconds that its answers take."""
 
     pace: float = 1.0
@@ -20,11 +20,11 @@ class FrontEndPace(NamedTuple):
     why: str = ""
 
 
-NEW = FrontEndPace(), 0, 0.0
+NEW = FrontEndRate(), 0, 0.0
 HERE = bindparam("here", type_=BigInteger)
 
 
-class Strain(NamedTuple):
+class FrontEndSample(NamedTuple):
     """What was seen of a front-end, `elapsed` seconds after the last look: seconds of its answer, load per core.
 
     `refused`: campaigns whose jobs it has refused since then.
@@ -41,13 +41,13 @@ def list_front_end_paces(conn: Connection) -> dict[int, float]:
     return {cluster_id: pace for cluster_id, pace in conn.execute(select(ClusterPace.c.cluster_id, ClusterPace.c.pace))}
 
 
-def take_front_end_pace(conn: Connection, cluster_id: int) -> tuple[FrontEndPace, int, float]:
+def take_front_end_pace(conn: Connection, cluster_id: int) -> tuple[FrontEndRate, int, float]:
     """The present pace, the campaigns refused since it was put (which are told once), and its age in seconds."""
     row = conn.execute(_pace(), {"here": cluster_id}).one_or_none()
-    return NEW if row is None else (FrontEndPace(row.pace, row.usual, row.why), row.refused, row.age)
+    return NEW if row is None else (FrontEndRate(row.pace, row.usual, row.why), row.refused, row.age)
 
 
-def put_front_end_pace(conn: Connection, cluster_id: int, pace: FrontEndPace) -> None:
+def put_front_end_pace(conn: Connection, cluster_id: int, pace: FrontEndRate) -> None:
     """From now on; the refusals that were counted since the last one begin again at 0."""
     conn.execute(_new_pace(), {"here": cluster_id, **{f"new_{k}": v for k, v in pace._asdict().items()}})
 
@@ -68,7 +68,7 @@ def _pace() -> Select[*tuple[Any, ...]]:
 @cache
 def _new_pace() -> Insert:
     fields: dict[str, Any] = {
-        name: bindparam(f"new_{name}", type_=ClusterPace.c[name].type) for name in FrontEndPace._fields
+        name: bindparam(f"new_{name}", type_=ClusterPace.c[name].type) for name in FrontEndRate._fields
     }
     fields |= {"at": func.now(), "refused": 0}
     new = insert(ClusterPace).values(cluster_id=HERE, **fields)

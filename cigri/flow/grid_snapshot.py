@@ -31,7 +31,7 @@ Rows = dict[str, list[dict[str, Any]]]
 """Whole rows, by table."""
 
 
-class SeenCluster(NamedTuple):
+class SnapshotCluster(NamedTuple):
     """A cluster as it was last seen, in cores, and as it was measured; null: not yet."""
 
     total: int
@@ -43,7 +43,7 @@ class SeenCluster(NamedTuple):
     hazard: float | None
 
 
-class CommandPast(NamedTuple):
+class CommandStatistics(NamedTuple):
     """What a user's command did on a cluster in all campaigns: tasks that succeeded, their seconds, the squares."""
 
     user: str
@@ -54,7 +54,7 @@ class CommandPast(NamedTuple):
     squares: float
 
 
-class Picture(NamedTuple):
+class GridSnapshot(NamedTuple):
     """`rows` are those of open campaigns, and of what concerns all; `left` their tasks that are not done.
 
     `clusters` are those that were ever visited. `others`: cores that other people used on a cluster, the mean of each
@@ -64,12 +64,12 @@ class Picture(NamedTuple):
     at: datetime
     rows: Rows
     left: Mapping[int, int]
-    clusters: Mapping[int, SeenCluster]
-    past: Sequence[CommandPast]
+    clusters: Mapping[int, SnapshotCluster]
+    past: Sequence[CommandStatistics]
     others: Mapping[int, Sequence[float]]
 
 
-def take_picture(conn: Connection, commands: Collection[tuple[str, str]]) -> Picture:
+def take_picture(conn: Connection, commands: Collection[tuple[str, str]]) -> GridSnapshot:
     """`commands` are users and commands whose past is wanted beside that of open campaigns. It only reads."""
     at = server_time(conn)
     open_ones = select(Campaign.c.id).where(Campaign.c.state == CampaignState.IN_TREATMENT)
@@ -83,7 +83,7 @@ def take_picture(conn: Connection, commands: Collection[tuple[str, str]]) -> Pic
     shares = rows[CampaignCluster.name]
     in_use = {(users[row["campaign_id"]], row["settings"]["exec_file"]) for row in shares}
     past = _past(conn, {*commands, *in_use})
-    return Picture(at, rows, _left(conn), _clusters(conn), past, _others(conn, at))
+    return GridSnapshot(at, rows, _left(conn), _clusters(conn), past, _others(conn, at))
 
 
 def put_picture(conn: Connection, rows: Rows, left: Mapping[int, int]) -> None:
@@ -122,7 +122,7 @@ def _left(conn: Connection) -> dict[int, int]:
     return {campaign_id: n for campaign_id, n in conn.execute(statement)}
 
 
-def _clusters(conn: Connection) -> dict[int, SeenCluster]:
+def _clusters(conn: Connection) -> dict[int, SnapshotCluster]:
     state, measured = ClusterState.c, ClusterForecast.c
     statement = select(
         state.cluster_id,
@@ -134,10 +134,10 @@ def _clusters(conn: Connection) -> dict[int, SeenCluster]:
         measured.queue_delay,
         measured.hazard,
     ).outerjoin(ClusterForecast, measured.cluster_id == state.cluster_id)
-    return read_by(conn, "cluster_id", SeenCluster, statement)
+    return read_by(conn, "cluster_id", SnapshotCluster, statement)
 
 
-def _past(conn: Connection, commands: Collection[tuple[str, str]]) -> list[CommandPast]:
+def _past(conn: Connection, commands: Collection[tuple[str, str]]) -> list[CommandStatistics]:
     part = CampaignCluster.c
     command = part.settings["exec_file"].astext
     statement = (
@@ -153,7 +153,7 @@ def _past(conn: Connection, commands: Collection[tuple[str, str]]) -> list[Comma
         .where(tuple_(Campaign.c.grid_user, command).in_(sorted(commands)), part.done > 0)
         .group_by(Campaign.c.grid_user, command, part.cluster_id)
     )
-    return read_all(conn, CommandPast, statement)
+    return read_all(conn, CommandStatistics, statement)
 
 
 def _others(conn: Connection, at: datetime) -> dict[int, list[float]]:

@@ -23,7 +23,7 @@ from cigri.tables.jobs import Job
 HALT_PROBLEMS = ("HOLD_PROBLEM", "SUSPEND_PROBLEM", "RELEASE_PROBLEM", "RESUME_PROBLEM")
 
 
-class HeldShare(NamedTuple):
+class HoldEffect(NamedTuple):
     """Jobs that a wish concerns on one cluster: in its queue, and running."""
 
     cluster: str
@@ -32,7 +32,7 @@ class HeldShare(NamedTuple):
     running: int
 
 
-class _Target(NamedTuple):
+class _HoldTarget(NamedTuple):
     """What a wish is about, as in the table."""
 
     campaign_id: int
@@ -46,30 +46,30 @@ class _Target(NamedTuple):
 
 def hold_campaign(
     conn: Connection, campaign_id: int, caller: Caller, *, cluster: str = "", waiting_only: bool = False
-) -> list[HeldShare]:
+) -> list[HoldEffect]:
     """Let a campaign of the caller's, or its share of a cluster, stand still; `waiting_only`: but for what runs."""
     state = own_campaign(conn, campaign_id, caller)
     if state not in OPEN_CAMPAIGNS:
         raise CigriError(f"campaign {campaign_id} is {state}: there is nothing to hold")
-    target = _Target(campaign_id, _cluster_id(conn, campaign_id, cluster))
+    target = _HoldTarget(campaign_id, _cluster_id(conn, campaign_id, cluster))
     return _hold(conn, target, caller.user, waiting_only)
 
 
-def hold_job(conn: Connection, job_id: int, caller: Caller, *, waiting_only: bool = False) -> list[HeldShare]:
+def hold_job(conn: Connection, job_id: int, caller: Caller, *, waiting_only: bool = False) -> list[HoldEffect]:
     """Let one job of the caller's stand still; another attempt at its tasks is not concerned."""
     return _hold(conn, _own_job(conn, job_id, caller), caller.user, waiting_only)
 
 
-def resume_campaign(conn: Connection, campaign_id: int, caller: Caller, *, cluster: str = "") -> list[HeldShare]:
+def resume_campaign(conn: Connection, campaign_id: int, caller: Caller, *, cluster: str = "") -> list[HoldEffect]:
     """Withdraw every wish about the campaign, or the one about its share of a cluster."""
     own_campaign(conn, campaign_id, caller)
     cluster_id = _cluster_id(conn, campaign_id, cluster)
     if cluster_id is not None:
-        _refuse_beside_larger(conn, _Target(campaign_id, cluster_id))
-    return _resume(conn, _Target(campaign_id, cluster_id), caller.user)
+        _refuse_beside_larger(conn, _HoldTarget(campaign_id, cluster_id))
+    return _resume(conn, _HoldTarget(campaign_id, cluster_id), caller.user)
 
 
-def resume_job(conn: Connection, job_id: int, caller: Caller) -> list[HeldShare]:
+def resume_job(conn: Connection, job_id: int, caller: Caller) -> list[HoldEffect]:
     """Withdraw the wish about one job; that about its whole campaign is not for single jobs."""
     target = _own_job(conn, job_id, caller)
     _refuse_beside_larger(conn, target)
@@ -97,13 +97,13 @@ def is_job_held() -> ColumnElement[bool]:
     return wish.where(or_(Job.c.state != JobState.RUNNING, ~Hold.c.waiting_only)).correlate(Job).exists()
 
 
-def _hold(conn: Connection, target: _Target, user: str, waiting_only: bool) -> list[HeldShare]:
+def _hold(conn: Connection, target: _HoldTarget, user: str, waiting_only: bool) -> list[HoldEffect]:
     conn.execute(delete(Hold).where(_is(target)))
     conn.execute(insert(Hold).values(**target._asdict(), waiting_only=waiting_only, asked_at=func.now(), asked_by=user))
     return _tell(conn, target, user, "HELD", f"{target.name} held by {user}")
 
 
-def _resume(conn: Connection, target: _Target, user: str) -> list[HeldShare]:
+def _resume(conn: Connection, target: _HoldTarget, user: str) -> list[HoldEffect]:
     is_whole = target.cluster_id is None and target.job_id is None
     wishes = Hold.c.campaign_id == target.campaign_id if is_whole else _is(target)
     if not conn.execute(delete(Hold).where(wishes).returning(Hold.c.id)).all():
@@ -111,7 +111,7 @@ def _resume(conn: Connection, target: _Target, user: str) -> list[HeldShare]:
     return _tell(conn, target, user, "RELEASED", f"{target.name} goes on by the wish of {user}")
 
 
-def _tell(conn: Connection, target: _Target, user: str, code: str, message: str) -> list[HeldShare]:
+def _tell(conn: Connection, target: _HoldTarget, user: str, code: str, message: str) -> list[HoldEffect]:
     """Note what is wished now, whatever stood in the way of the wish before; give the jobs it concerns."""
     shares = _shares(conn, target)
     subjects = [f"campaign {target.campaign_id} on {share.cluster}" for share in shares]
@@ -121,7 +121,7 @@ def _tell(conn: Connection, target: _Target, user: str, code: str, message: str)
     return shares
 
 
-def _shares(conn: Connection, target: _Target) -> list[HeldShare]:
+def _shares(conn: Connection, target: _HoldTarget) -> list[HoldEffect]:
     """The live jobs of the target on each cluster."""
     part = CampaignCluster
     is_here = and_(
@@ -147,26 +147,26 @@ def _shares(conn: Connection, target: _Target) -> list[HeldShare]:
         statement = statement.where(part.c.cluster_id == target.cluster_id)
     if target.job_id is not None:
         statement = statement.where(Job.c.id == target.job_id)
-    return read_all(conn, HeldShare, statement)
+    return read_all(conn, HoldEffect, statement)
 
 
-def _is(target: _Target) -> ColumnElement[bool]:
+def _is(target: _HoldTarget) -> ColumnElement[bool]:
     """Exactly this wish, not a larger or a smaller one."""
     return and_(*(Hold.c[name].is_not_distinct_from(value) for name, value in target._asdict().items()))
 
 
-def _refuse_beside_larger(conn: Connection, target: _Target) -> None:
+def _refuse_beside_larger(conn: Connection, target: _HoldTarget) -> None:
     """Raise CigriError where the target stands still as a part of something larger, and goes on with that only."""
-    larger = [_Target(target.campaign_id)]
+    larger = [_HoldTarget(target.campaign_id)]
     if target.job_id is not None:
         cluster_id = conn.execute(select(Job.c.cluster_id).where(Job.c.id == target.job_id)).scalar_one()
-        larger.append(_Target(target.campaign_id, cluster_id))
+        larger.append(_HoldTarget(target.campaign_id, cluster_id))
     if _any(conn, larger):
         number = target.campaign_id
         raise CigriError(f"it is held with its campaign; `gridresume {number}` lets campaign {number} go on")
 
 
-def _any(conn: Connection, targets: Sequence[_Target]) -> bool:
+def _any(conn: Connection, targets: Sequence[_HoldTarget]) -> bool:
     return conn.scalar(select(Hold.c.id).where(or_(*map(_is, targets))).limit(1)) is not None
 
 
@@ -183,7 +183,7 @@ def _cluster_id(conn: Connection, campaign_id: int, name: str) -> int | None:
     return cluster_ids[name]
 
 
-def _own_job(conn: Connection, job_id: int, caller: Caller) -> _Target:
+def _own_job(conn: Connection, job_id: int, caller: Caller) -> _HoldTarget:
     """A live job of the caller's, its campaign locked."""
     campaign = select(Campaign.c.id).join(Job, Job.c.campaign_id == Campaign.c.id).where(Job.c.id == job_id)
     campaign_id = conn.scalar(campaign.where(is_own(caller)).with_for_update(of=Campaign))
@@ -191,4 +191,4 @@ def _own_job(conn: Connection, job_id: int, caller: Caller) -> _Target:
         raise NotFound(f"you have no job {job_id}; `gridstat` lists yours")
     if conn.scalar(select(Job.c.state).where(Job.c.id == job_id)) is JobState.ENDED:
         raise CigriError(f"job {job_id} has ended already")
-    return _Target(campaign_id, None, job_id)
+    return _HoldTarget(campaign_id, None, job_id)

@@ -44,7 +44,7 @@ PLACE: dict[str, TypeEngine[Any]] = {
 }
 
 
-class LackedInput(NamedTuple):
+class MissingInput(NamedTuple):
     """A file that an account lacks on a cluster, for campaigns of which `campaign_id` is the first; in bytes.
 
     `is_begun`: something of it was sent before. It is lacked for `waited` seconds, by a campaign of `grid_user`.
@@ -61,7 +61,7 @@ class LackedInput(NamedTuple):
     waited: float = 0.0
 
 
-class CachedPlace(NamedTuple):
+class CachedInputKey(NamedTuple):
     """A file in the cache of an account on a cluster."""
 
     cluster_id: int
@@ -70,9 +70,9 @@ class CachedPlace(NamedTuple):
     is_packed: bool
 
 
-def list_lacked(conn: Connection) -> list[LackedInput]:
+def list_lacked(conn: Connection) -> list[MissingInput]:
     """Of what whole campaigns in treatment need."""
-    return read_all(conn, LackedInput, _lacked())
+    return read_all(conn, MissingInput, _lacked())
 
 
 @cache
@@ -106,7 +106,7 @@ def _lacked() -> Select[*tuple[object, ...]]:
     return statement.group_by(needed.cluster_id, account(), needed.sha256, needed.is_packed, StoredInput.c.size)
 
 
-def put_cached(conn: Connection, place: CachedPlace, size: int, *, is_there: bool) -> None:
+def put_cached(conn: Connection, place: CachedInputKey, size: int, *, is_there: bool) -> None:
     """So many bytes of the file are there; or all of it, and it is the right one."""
     values = {"bytes": size, "is_there": is_there, "at": func.now()}
     statement = insert(CachedInput).values(**place._asdict(), **values)
@@ -114,7 +114,7 @@ def put_cached(conn: Connection, place: CachedPlace, size: int, *, is_there: boo
     conn.execute(statement.on_conflict_do_update(index_elements=keys, set_=values))
 
 
-def put_many_cached(conn: Connection, sizes: Mapping[CachedPlace, int], *, is_there: bool) -> None:
+def put_many_cached(conn: Connection, sizes: Mapping[CachedInputKey, int], *, is_there: bool) -> None:
     """The same of many files."""
     if not sizes:
         return
@@ -176,7 +176,7 @@ def put_looked_for(conn: Connection, *, campaign_id: int | None = None, cluster_
     conn.execute(update(TaskPlace).where(there, place.is_furnished).values(is_furnished=False))
 
 
-def list_unused(conn: Connection, days: float) -> list[CachedPlace]:
+def list_unused(conn: Connection, days: float) -> list[CachedInputKey]:
     """What no open campaign needs where it lies, and what came there before; of single tasks as soon as they ended."""
     cached = CachedInput.c
     long_ago = func.now() - interval(days * 86_400.0)
@@ -193,10 +193,10 @@ def list_unused(conn: Connection, days: float) -> list[CachedPlace]:
     is_old = cached.at <= case((of_tasks.exists(), func.now() - interval(UNUSED_IN_CACHE)), else_=long_ago)
     columns = (cached.cluster_id, cached.local_user, cached.sha256, cached.is_packed)
     unused = select(*columns).where(~needed.exists(), ~of_open_tasks.exists(), is_old)
-    return read_all(conn, CachedPlace, unused.order_by(*columns))
+    return read_all(conn, CachedInputKey, unused.order_by(*columns))
 
 
-def forget_cached(conn: Connection, place: CachedPlace) -> None:
+def forget_cached(conn: Connection, place: CachedInputKey) -> None:
     """It lies there no longer."""
     cached = CachedInput.c
     conn.execute(

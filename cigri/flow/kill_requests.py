@@ -19,7 +19,7 @@ from cigri.tables.job_requests import CheckpointRequest, Kill, Shutdown
 from cigri.tables.jobs import Batch, Job
 
 
-class KillOrder(NamedTuple):
+class DueKill(NamedTuple):
     """A job to be killed on its cluster; `tries` counts this one."""
 
     job_id: int
@@ -56,7 +56,7 @@ def list_wished(conn: Connection) -> set[int]:
     return set(conn.scalars(union(*wished)))
 
 
-def take_kills(conn: Connection, cluster_id: int, verify_after: float) -> list[KillOrder]:
+def take_kills(conn: Connection, cluster_id: int, verify_after: float) -> list[DueKill]:
     """Kills of jobs in a queue that were never sent, or had no effect for `verify_after` seconds; marked as sent.
 
     What should only have made way for others, and runs meanwhile, goes on. The remote id of a job that its cluster does
@@ -88,7 +88,7 @@ def take_kills(conn: Connection, cluster_id: int, verify_after: float) -> list[K
         .values(sent_at=func.now(), tries=Kill.c.tries + 1)
         .returning(Kill.c.job_id, Batch.c.local_user, Job.c.remote_id, Kill.c.tries)
     )
-    return [KillOrder(row.job_id, row.local_user, row.remote_id or "", row.tries) for row in taken]
+    return [DueKill(row.job_id, row.local_user, row.remote_id or "", row.tries) for row in taken]
 
 
 def unsend_kills(conn: Connection, job_ids: Sequence[int]) -> None:

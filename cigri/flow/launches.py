@@ -15,7 +15,7 @@ from sqlalchemy.sql.selectable import Select, TableValuedAlias
 
 from cigri.database import IDS, given, interval, packed, rows
 from cigri.database.typed_rows import read_all, read_by
-from cigri.estimates.checkpoint_interval import Rhythm
+from cigri.estimates.checkpoint_interval import CheckpointInterval
 from cigri.flow.ceilings import fitting, lock_ceilings
 from cigri.flow.holds import is_job_held
 from cigri.flow.task_inputs import list_task_inputs
@@ -43,7 +43,7 @@ class NewJob(NamedTuple):
     side: int = 1
 
 
-class Launch(NamedTuple):
+class LaunchGroup(NamedTuple):
     """Jobs that may travel in one batch: same campaign, cluster, bucket, kind and width; the settings they share.
 
     `estimate`: seconds that a task takes there, as forecast; `start_by`: when its last task has to start. `amounts`:
@@ -66,7 +66,7 @@ class Launch(NamedTuple):
     amounts: Mapping[str, int] = MappingProxyType({})
     bucket_id: int | None = None
     inputs: Mapping[int, Sequence[str]] = MappingProxyType({})
-    rhythm: Rhythm | None = None
+    rhythm: CheckpointInterval | None = None
 
 
 class LaunchJob(NamedTuple):
@@ -87,12 +87,12 @@ class LaunchTask(NamedTuple):
     continues: bool
 
 
-class _Carried(NamedTuple):
+class _CarriedTask(NamedTuple):
     job_id: int
     task: LaunchTask
 
 
-class _Described(NamedTuple):
+class _LaunchSettings(NamedTuple):
     """What of a Launch is the same for all jobs of its campaign on a cluster."""
 
     name: str
@@ -189,7 +189,7 @@ def list_busy(conn: Connection) -> dict[int, bool]:
 
 def list_launches(
     conn: Connection, cluster_id: int, limit: int, max_array: int, max_tasks: int = 20_000
-) -> list[Launch]:
+) -> list[LaunchGroup]:
     """Jobs to launch on a cluster, oldest first, `limit` in all, in groups of at most `max_array`.
 
     With as many tasks as can be sent in one command: `max_tasks`, unless the first job alone has more.
@@ -217,7 +217,7 @@ def list_launches(
     for (campaign_id, kind, amounts, bucket_id, *_), jobs in groups.items():
         campaign = campaigns[campaign_id]
         launches += [
-            Launch(
+            LaunchGroup(
                 campaign_id=campaign_id,
                 campaign_name=campaign.name,
                 campaign_type=campaign.type,
@@ -262,7 +262,7 @@ def _to_launch() -> Select[*tuple[Any, ...]]:
 def _tasks_of(conn: Connection, job_ids: Sequence[int]) -> dict[int, list[LaunchTask]]:
     tasks: dict[int, list[LaunchTask]] = {}
     wanted = {"wanted": packed(IDS, [(job_id,) for job_id in job_ids])}
-    for job_id, task in read_all(conn, _Carried, _carried(), wanted):
+    for job_id, task in read_all(conn, _CarriedTask, _carried(), wanted):
         tasks.setdefault(job_id, []).append(task)
     return tasks
 
@@ -281,8 +281,8 @@ def _carried() -> Select[*tuple[Any, ...]]:
     )
 
 
-def _describe(conn: Connection, cluster_id: int, campaign_ids: set[int]) -> dict[int, _Described]:
-    return read_by(conn, "id", _Described, _described(), {"here": cluster_id, "campaigns": sorted(campaign_ids)})
+def _describe(conn: Connection, cluster_id: int, campaign_ids: set[int]) -> dict[int, _LaunchSettings]:
+    return read_by(conn, "id", _LaunchSettings, _described(), {"here": cluster_id, "campaigns": sorted(campaign_ids)})
 
 
 @cache

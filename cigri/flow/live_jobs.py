@@ -77,7 +77,7 @@ class WatchedJob(NamedTuple):
     was_killed: bool = False
 
 
-class SeenJob(NamedTuple):
+class ListedJob(NamedTuple):
     """A job as its cluster lists it; `state` is submitted or running. `started`: in epoch seconds, if it says so."""
 
     job_id: int
@@ -98,7 +98,7 @@ def list_unended(conn: Connection, batch_ids: Sequence[int]) -> set[tuple[int, i
     return {(batch_id, index) for batch_id, index in conn.execute(_unended(), chosen_jobs(batch_ids))}
 
 
-def move_seen(conn: Connection, seen: Sequence[SeenJob]) -> None:
+def move_seen(conn: Connection, seen: Sequence[ListedJob]) -> None:
     """Jobs the cluster lists are no longer missing; the time they stand still is added up, anew once they run."""
     conn.execute(_seen(), {"listed": packed(SEEN_COLUMNS, seen)})
 

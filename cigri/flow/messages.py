@@ -12,7 +12,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from cigri.database import interval
 from cigri.database.typed_rows import read_all
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.presentation.notifications import NOT_TOLD, News, gathered
+from cigri.presentation.notifications import NOT_TOLD, Notification, gathered
 from cigri.states import Channel, EventLevel, MessageState, TaskState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.subscriptions import Message, Subscription
@@ -40,7 +40,7 @@ class DueMessage(NamedTuple):
 
 
 def put_news(
-    conn: Connection, subscription_id: int, campaign_id: int | None, more: Sequence[News], digest: float
+    conn: Connection, subscription_id: int, campaign_id: int | None, more: Sequence[Notification], digest: float
 ) -> None:
     """They join the message that was not tried yet, or make one: due `digest` seconds after the one before."""
     row = Message.c

@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from cigri.database.typed_rows import read_all
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.flow.remote_command_counts import Spent, put_commands, put_sessions
+from cigri.flow.remote_command_counts import RemoteCommandCosts, put_commands, put_sessions
 from cigri.states import EventLevel
 from cigri.tables.grid import ModuleState
 
@@ -22,11 +22,11 @@ HOLD_LIFE = "SELECT pg_advisory_lock_shared(hashtextextended('cigri.almighty', 0
 """What an almighty says on the connection that it keeps; the server lets the lock go as soon as that is gone."""
 
 
-NOWHERE: Mapping[str, Spent] = MappingProxyType({})
+NOWHERE: Mapping[str, RemoteCommandCosts] = MappingProxyType({})
 NO_SESSIONS: Mapping[str, int] = MappingProxyType({})
 
 
-class Pass(NamedTuple):
+class ModulePass(NamedTuple):
     """A pass that is over; `error` empty: it succeeded. `by_almighty`: more follow by themselves.
 
     `spent`: remote commands since the last note, `sessions`: those of SSH that stay open, by the names of clusters.
@@ -39,11 +39,11 @@ class Pass(NamedTuple):
     counts: Mapping[str, int]
     error: str
     by_almighty: bool = False
-    spent: Mapping[str, Spent] = NOWHERE
+    spent: Mapping[str, RemoteCommandCosts] = NOWHERE
     sessions: Mapping[str, int] = NO_SESSIONS
 
 
-class ModuleStanding(NamedTuple):
+class ModuleStatus(NamedTuple):
     """A module as it stands."""
 
     name: str
@@ -57,7 +57,7 @@ class ModuleStanding(NamedTuple):
     error: str | None
 
 
-def put_pass(conn: Connection, done: Pass, passes: int = 1) -> None:
+def put_pass(conn: Connection, done: ModulePass, passes: int = 1) -> None:
     """Note a pass, `passes` since the last note; a failure is an event until the module succeeds again."""
     failed = bool(done.error)
     values = {
@@ -88,7 +88,7 @@ def put_pass(conn: Connection, done: Pass, passes: int = 1) -> None:
         close_events(conn, [MODULE_FAILED], [subject], "cigri")
 
 
-def list_module_standings(conn: Connection) -> list[ModuleStanding]:
+def list_module_standings(conn: Connection) -> list[ModuleStatus]:
     """Each module that has noted a pass, the one whose last pass is the longest ago first; `counts` are those of that
     pass."""
     row = ModuleState
@@ -103,4 +103,4 @@ def list_module_standings(conn: Connection) -> list[ModuleStanding]:
         row.c.counts,
         row.c.error,
     )
-    return read_all(conn, ModuleStanding, select(*columns).order_by(row.c.started_at))
+    return read_all(conn, ModuleStatus, select(*columns).order_by(row.c.started_at))

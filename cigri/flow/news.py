@@ -21,7 +21,7 @@ from cigri.tables.jobs import Job
 from cigri.tables.subscriptions import Subscription
 
 
-class NewsEvent(NamedTuple):
+class NotifiableEvent(NamedTuple):
     """`user`: the owner of its campaign; "": it has none."""
 
     id: int
@@ -34,7 +34,7 @@ class NewsEvent(NamedTuple):
     cluster: str
 
 
-class Reader(NamedTuple):
+class Subscriber(NamedTuple):
     """Somebody who has subscribed: to one campaign, to all of theirs, or to clusters and grid."""
 
     id: int
@@ -89,7 +89,7 @@ def has_begun() -> ColumnElement[bool]:
     return select(Job.c.id).where(Job.c.campaign_id == Campaign.c.id, Job.c.started_at.is_not(None)).exists()
 
 
-def list_news(conn: Connection, without: Collection[int], most: int) -> list[NewsEvent]:
+def list_news(conn: Connection, without: Collection[int], most: int) -> list[NotifiableEvent]:
     """The oldest, but for those of campaigns that are left out."""
     row = Event.c
     statement = (
@@ -105,10 +105,10 @@ def list_news(conn: Connection, without: Collection[int], most: int) -> list[New
     )
     if without:
         statement = statement.where(or_(row.campaign_id.is_(None), row.campaign_id.not_in(among(without))))
-    return read_all(conn, NewsEvent, statement)
+    return read_all(conn, NotifiableEvent, statement)
 
 
-def list_readers(conn: Connection, news: Sequence[NewsEvent]) -> list[Reader]:
+def list_readers(conn: Connection, news: Sequence[NotifiableEvent]) -> list[Subscriber]:
     """Whoever has subscribed to something that any of this may be; until this transaction ends nobody unsubscribes."""
     row = Subscription.c
     campaigns = {event.campaign_id for event in news if event.campaign_id is not None}
@@ -121,7 +121,7 @@ def list_readers(conn: Connection, news: Sequence[NewsEvent]) -> list[Reader]:
         (func.concat(row.channel, ":", row.target)).label("address"),
     )
     readers = statement.where(or_(row.campaign_id.in_(among(campaigns)), of_all)).order_by(row.id)
-    return read_all(conn, Reader, readers.with_for_update(read=True, key_share=True))
+    return read_all(conn, Subscriber, readers.with_for_update(read=True, key_share=True))
 
 
 def end_news(conn: Connection, ids: Collection[int]) -> None:

@@ -15,7 +15,7 @@ from cigri.tables.sharing import Offer as OfferRow
 ALMOST_A_JOB = 1e-9  # 49 cores by 49 jobs a core are one job, not 0.9999
 
 
-class Offer(NamedTuple):
+class NewOffer(NamedTuple):
     """Cores of a cluster that a campaign may use in this cycle, with at most `jobs` jobs; rank 0 goes first.
 
     `at_once` of the jobs can start at once; of all campaigns' jobs that ask for the same at most `most_queued` may wait
@@ -32,7 +32,7 @@ class Offer(NamedTuple):
     starting: int = 0
 
 
-class TakenOffer(NamedTuple):
+class ClaimedOffer(NamedTuple):
     """As forecast, `startable` jobs start at once. `replica_budget`, `max_replicas` None: no task is replicated.
 
     `at_once`, `most_queued`, `starting`: those of the offer. `asked`: by the settings of the campaign there.
@@ -56,14 +56,14 @@ class TakenOffer(NamedTuple):
     have_inputs: bool = False
 
 
-def put_offers(conn: Connection, offers: Sequence[Offer]) -> None:
+def put_offers(conn: Connection, offers: Sequence[NewOffer]) -> None:
     """Replace all offers of the last cycle."""
     conn.execute(delete(OfferRow))
     if offers:
         conn.execute(insert(OfferRow).values(at=func.now()), [offer._asdict() for offer in offers])
 
 
-def take_offers(conn: Connection) -> list[TakenOffer]:
+def take_offers(conn: Connection) -> list[ClaimedOffer]:
     """Every offer, the first in rank first; an offer is taken once."""
     row = OfferRow.c
     limits = (row.at_once, row.most_queued, row.starting)
@@ -97,7 +97,7 @@ def take_offers(conn: Connection) -> list[TakenOffer]:
     offered = [(offers[key], row) for row in shares if (key := (row.campaign_id, row.cluster_id)) in offers]
     offered.sort(key=lambda pair: pair[0].rank)
     return [
-        TakenOffer(
+        ClaimedOffer(
             campaign_id=share.campaign_id,
             cluster_id=share.cluster_id,
             jobs=offer.jobs,

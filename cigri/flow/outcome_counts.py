@@ -6,7 +6,7 @@ from sqlalchemy import Connection, cast, delete, exists, func, insert, literal, 
 from sqlalchemy.sql.dml import Insert
 from sqlalchemy.sql.selectable import FromClause
 
-from cigri.api_models.metrics import EndFigure
+from cigri.api_models.metrics import OutcomeMetric
 from cigri.database.typed_rows import read_all
 from cigri.tables.clusters import Cluster
 from cigri.tables.jobs import Attempt, EndCount, Job
@@ -55,7 +55,7 @@ def add_up_ends(conn: Connection, longest: int = MANY) -> None:
     conn.execute(insert(EndCount).from_select([*ALIKE_ENDS, *SUMS], sums))
 
 
-def list_end_counts(conn: Connection) -> list[EndFigure]:
+def list_end_counts(conn: Connection) -> list[OutcomeMetric]:
     """Sorted by cluster, one for each way in which something has ended there."""
     count = EndCount.c
     statement = (
@@ -65,4 +65,4 @@ def list_end_counts(conn: Connection) -> list[EndFigure]:
         .group_by(Cluster.c.name, count.outcome, count.is_replica)
         .order_by(Cluster.c.name, count.outcome, count.is_replica)
     )
-    return read_all(conn, EndFigure, statement)
+    return read_all(conn, OutcomeMetric, statement)

@@ -47,7 +47,7 @@ class NewParcel(NamedTuple):
     bytes: int
 
 
-class CollectingShare(NamedTuple):
+class CollectingCampaign(NamedTuple):
     """A campaign with parcels on a cluster: where to, how many MB each may have, how many seconds they stay there."""
 
     campaign_id: int
@@ -181,7 +181,7 @@ def forget_awaited(conn: Connection, campaign_ids: Sequence[int]) -> None:
     conn.execute(shares.values(uncollected=0, uncollected_bytes=0))
 
 
-def list_collecting(conn: Connection) -> list[CollectingShare]:
+def list_collecting(conn: Connection) -> list[CollectingCampaign]:
     """Campaigns with parcels that are awaited, on each cluster: those whose oldest has waited longest first."""
     part = CampaignCluster.c
     oldest = select(func.min(Parcel.c.ended_at)).where(
@@ -200,11 +200,11 @@ def list_collecting(conn: Connection) -> list[CollectingShare]:
         .where(part.uncollected > 0)
         .order_by(oldest.scalar_subquery(), part.campaign_id)
     )
-    return read_all(conn, CollectingShare, statement)
+    return read_all(conn, CollectingCampaign, statement)
 
 
 def list_awaited(
-    conn: Connection, share: CollectingShare, limit: int, behind: AwaitedParcel | None = None
+    conn: Connection, share: CollectingCampaign, limit: int, behind: AwaitedParcel | None = None
 ) -> list[AwaitedParcel]:
     """The oldest of a campaign on a cluster; `behind`: those that come after one of them."""
     row = Parcel.c
@@ -276,7 +276,7 @@ def put_tried(conn: Connection, parcels: Sequence[AwaitedParcel]) -> None:
     conn.execute(tried.values(tries=row.tries + 1))
 
 
-def list_lost(conn: Connection, share: CollectingShare) -> list[LostParcel]:
+def list_lost(conn: Connection, share: CollectingCampaign) -> list[LostParcel]:
     """What was given up of a campaign on a cluster, by number."""
     row = Parcel.c
     statement = (

@@ -14,7 +14,7 @@ from sqlalchemy.types import TypeEngine
 
 from cigri.database import rows
 from cigri.database.typed_rows import read_all
-from cigri.states import CutReason
+from cigri.states import PendingReasonCode
 from cigri.tables.clusters import Cluster
 from cigri.tables.sharing import Cut as CutRow
 
@@ -35,29 +35,29 @@ CutKind = tuple[int, str, str, int, int]
 """All of a cut but the campaign, of which most often many are cut alike: they are read and written as one."""
 
 
-class Cut(NamedTuple):
+class NewPendingReason(NamedTuple):
     """Why a campaign with tasks waiting was offered no more there: `used` of `most`; `name` as the reason has it."""
 
     campaign_id: int
     cluster_id: int
-    reason: CutReason
+    reason: PendingReasonCode
     name: str
     used: int
     most: int
 
 
-class CutView(NamedTuple):
+class PendingReasonView(NamedTuple):
     """`since`: when this reason began to be the first one."""
 
     cluster: str
-    reason: CutReason
+    reason: PendingReasonCode
     name: str
     used: int
     most: int
     since: datetime
 
 
-def put_cuts(conn: Connection, cuts: Iterable[Cut]) -> int:
+def put_cuts(conn: Connection, cuts: Iterable[NewPendingReason]) -> int:
     """Replace those of the last cycle, writing what has changed only; give the number written."""
     new: dict[CutKind, set[int]] = defaultdict(set)
     for cut in cuts:
@@ -75,7 +75,7 @@ def put_cuts(conn: Connection, cuts: Iterable[Cut]) -> int:
     return sum(map(len, changed.values()))
 
 
-def list_cuts(conn: Connection, campaign_id: int) -> list[CutView]:
+def list_cuts(conn: Connection, campaign_id: int) -> list[PendingReasonView]:
     """Of one campaign, sorted by the cluster's name."""
     statement = (
         select(Cluster.c.name.label("cluster"), *_CUT_VALUES, CutRow.c.since)
@@ -83,7 +83,7 @@ def list_cuts(conn: Connection, campaign_id: int) -> list[CutView]:
         .where(CutRow.c.campaign_id == campaign_id)
         .order_by(Cluster.c.name)
     )
-    return read_all(conn, CutView, statement)
+    return read_all(conn, PendingReasonView, statement)
 
 
 def _stored(conn: Connection) -> dict[CutKind, frozenset[int]]:
@@ -111,7 +111,7 @@ def _write(conn: Connection, cuts: Mapping[CutKind, AbstractSet[int]]) -> None:
         *(new.c[name] for name in ("name", "used", "most")),
         func.now(),
     ]
-    statement = insert(CutRow).from_select([*Cut._fields, "since"], select(*values))
+    statement = insert(CutRow).from_select([*NewPendingReason._fields, "since"], select(*values))
     fresh = {name: statement.excluded[name] for name in ("reason", "name", "used", "most")}
     began = case((CutRow.c.reason == statement.excluded.reason, CutRow.c.since), else_=statement.excluded.since)
     conn.execute(statement.on_conflict_do_update(index_elements=list(CUT_KEY), set_=fresh | {"since": began}))

@@ -15,7 +15,7 @@ PROFILE_SUMS = ("profiled_seconds", "cpu", "bytes_read", "bytes_written")
 PROFILE_MOST = ("most_cpu", "most_read", "most_written")
 
 
-class UsedByTask(NamedTuple):
+class TaskResourceUse(NamedTuple):
     """Of one that succeeded: how long it ran, seconds of processors, bytes that it read and wrote."""
 
     seconds: float
@@ -24,7 +24,7 @@ class UsedByTask(NamedTuple):
     bytes_written: float
 
 
-def profile(used: Sequence[UsedByTask]) -> dict[str, Any]:
+def profile(used: Sequence[TaskResourceUse]) -> dict[str, Any]:
     """The parameters of `changed_profile`: these tasks have succeeded."""
     sums = [float(sum(amounts)) for amounts in zip(*used, strict=True)] or [0.0] * len(PROFILE_SUMS)
     most = [float(max(amounts)) for amounts in zip(*(one[1:] for one in used), strict=True)] or [0.0] * len(

@@ -15,7 +15,7 @@ from sqlalchemy.sql.selectable import Select
 from cigri.api_models.policy import QuotaView
 from cigri.database import wake
 from cigri.database.typed_rows import read_all
-from cigri.eligibility.quotas import Kinship, QuotaRule, as_words, in_force, least
+from cigri.eligibility.quotas import QuotaKey, QuotaRule, as_words, in_force, least
 from cigri.errors import NotFound
 from cigri.flow.affinities_and_targets import find_cluster_id
 from cigri.formats.units import HOUR
@@ -27,7 +27,7 @@ from cigri.tables.jobs import Accounting, Job
 from cigri.tables.sharing import Quota
 
 
-class Amounts(NamedTuple):
+class QuotaAmounts(NamedTuple):
     """Cores, jobs and core-seconds, these within so many days; None: any number."""
 
     cores: int | None
@@ -44,7 +44,7 @@ class QuotaUse(NamedTuple):
     core_seconds: int
 
 
-class Counted(NamedTuple):
+class CountedQuota(NamedTuple):
     """What a quota counts: the jobs of a rule on a cluster, or (None) on all; its core-hours within so many days."""
 
     rule: QuotaRule
@@ -53,21 +53,21 @@ class Counted(NamedTuple):
 
 
 OneCluster = int | None
-Declared = Mapping[OneCluster, Mapping[QuotaRule, Amounts]]
+Declared = Mapping[OneCluster, Mapping[QuotaRule, QuotaAmounts]]
 NO_USE = QuotaUse(0, 0, 0)
 
 
-class Quotas:
+class DeclaredQuotas:
     """Those that were declared, and which of them hold for jobs; it remembers, for most jobs are alike."""
 
     def __init__(self, declared: Declared) -> None:
         self._declared = declared
-        self._held: dict[tuple[Kinship, int], list[tuple[Counted, Amounts]]] = {}
+        self._held: dict[tuple[QuotaKey, int], list[tuple[CountedQuota, QuotaAmounts]]] = {}
 
     def __bool__(self) -> bool:
         return any(self._declared.values())
 
-    def over(self, jobs: Kinship, cluster_id: int) -> list[tuple[Counted, Amounts]]:
+    def over(self, jobs: QuotaKey, cluster_id: int) -> list[tuple[CountedQuota, QuotaAmounts]]:
         """What such jobs on the cluster are under."""
         held = self._held.get((jobs, cluster_id))
         if held is None:
@@ -78,11 +78,11 @@ class Quotas:
         """Days within which core-hours are counted."""
         return {amounts.days for rules in self._declared.values() for amounts in rules.values() if amounts.days}
 
-    def _over(self, jobs: Kinship, cluster_id: int) -> Iterator[tuple[Counted, Amounts]]:
+    def _over(self, jobs: QuotaKey, cluster_id: int) -> Iterator[tuple[CountedQuota, QuotaAmounts]]:
         for place in (None, cluster_id):
             for rule, several in in_force(self._declared.get(place, {}), jobs).items():
                 cores, jobs_, seconds, days = (least(amounts) for amounts in zip(*several, strict=True))
-                yield Counted(rule, place, days), Amounts(cores, jobs_, seconds, days)
+                yield CountedQuota(rule, place, days), QuotaAmounts(cores, jobs_, seconds, days)
 
 
 class _DeclaredQuota(NamedTuple):
@@ -115,27 +115,27 @@ class _Accounted(NamedTuple):
     core_seconds: float
 
 
-def find_quotas(conn: Connection) -> Quotas:
+def find_quotas(conn: Connection) -> DeclaredQuotas:
     """All that are declared now."""
-    declared: dict[OneCluster, dict[QuotaRule, Amounts]] = defaultdict(dict)
+    declared: dict[OneCluster, dict[QuotaRule, QuotaAmounts]] = defaultdict(dict)
     for row in read_all(conn, _DeclaredQuota, _rows()):
         seconds = None if row.core_hours is None else int(row.core_hours * HOUR)
-        amounts = Amounts(row.cores, row.jobs, seconds, row.days)
+        amounts = QuotaAmounts(row.cores, row.jobs, seconds, row.days)
         declared[row.cluster_id][QuotaRule(row.queue, row.project, row.type, row.user)] = amounts
-    return Quotas(declared)
+    return DeclaredQuotas(declared)
 
 
-def used_of_quotas(conn: Connection, quotas: Quotas) -> dict[Counted, QuotaUse]:
+def used_of_quotas(conn: Connection, quotas: DeclaredQuotas) -> dict[CountedQuota, QuotaUse]:
     """What live jobs that carry tasks have of each, and what ended ones used within its days."""
-    used: Counter[tuple[Counted, str]] = Counter()
+    used: Counter[tuple[CountedQuota, str]] = Counter()
     for row in read_all(conn, _LiveWork, _live()):
-        for counted, _ in quotas.over(Kinship(row.queue, row.project, row.type, row.user), row.cluster_id):
+        for counted, _ in quotas.over(QuotaKey(row.queue, row.project, row.type, row.user), row.cluster_id):
             for name in QuotaUse._fields:
                 used[counted, name] += getattr(row, name)
     for days in quotas.windows():
         for past in _accounted(conn, days):
             # quotas of core-hours ask for no queue and every type: any stands for all
-            for counted, amounts in quotas.over(Kinship("", past.project, "normal", past.user), past.cluster_id):
+            for counted, amounts in quotas.over(QuotaKey("", past.project, "normal", past.user), past.cluster_id):
                 if amounts.days == days:
                     used[counted, "core_seconds"] += int(past.core_seconds)
     return {counted: QuotaUse(*(used[counted, name] for name in QuotaUse._fields)) for counted, _ in used}
@@ -152,7 +152,7 @@ def kinship_columns() -> tuple[Label[str], ...]:
     )
 
 
-def put_quota(conn: Connection, rule: QuotaRule, amounts: Amounts, cluster: str = "") -> None:
+def put_quota(conn: Connection, rule: QuotaRule, amounts: QuotaAmounts, cluster: str = "") -> None:
     """Declare it in place of an earlier one; jobs that live already keep what they have."""
     cluster_id = find_cluster_id(conn, cluster) if cluster else None
     conn.execute(delete(Quota).where(_is(rule, cluster_id)))
@@ -178,7 +178,7 @@ def list_quotas(conn: Connection) -> list[QuotaView]:
     views = []
     for row in read_all(conn, _DeclaredQuota, _rows()):
         rule = QuotaRule(row.queue, row.project, row.type, row.user)
-        own = None if rule.is_of_each else used.get(Counted(rule, row.cluster_id, row.days), NO_USE)
+        own = None if rule.is_of_each else used.get(CountedQuota(rule, row.cluster_id, row.days), NO_USE)
         views.append(
             QuotaView(
                 rule=str(rule),

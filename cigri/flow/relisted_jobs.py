@@ -18,7 +18,7 @@ LISTED: Mapping[str, TypeEngine[Any]] = {"tag": Text(), "array_index": BigIntege
 NAMED: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "remote_id": Text()}
 
 
-class ListedAgain(NamedTuple):
+class RelistedJobs(NamedTuple):
     """How many jobs are over and listed all the same, how many of them were not at the last visit, and one of them."""
 
     jobs: int
@@ -33,23 +33,23 @@ def list_accounts_with_listed_again(conn: Connection) -> set[tuple[int, str]]:
     return {(row.cluster_id, row.local_user) for row in conn.execute(there.distinct())}
 
 
-def put_listed_again(conn: Connection, cluster_id: int, account: str, remote_ids: Mapping[int, str]) -> ListedAgain:
+def put_listed_again(conn: Connection, cluster_id: int, account: str, remote_ids: Mapping[int, str]) -> RelistedJobs:
     """These jobs shall die, by the remote ids that they have now; others of the account not, for that reason."""
     theirs = select(Job.c.id).join(Batch, Batch.c.id == Job.c.batch_id).where(Batch.c.local_user == account)
     gone = theirs.where(Job.c.cluster_id == cluster_id, Job.c.id.not_in(list(remote_ids)))
     is_asked = and_(Kill.c.is_open, Kill.c.reason == KillReason.LISTED_AGAIN)
     conn.execute(update(Kill).where(is_asked, Kill.c.job_id.in_(gone)).values(is_open=False))
     if not remote_ids:
-        return ListedAgain(0, 0, "")
+        return RelistedJobs(0, 0, "")
     there = rows("listed", NAMED, list(remote_ids.items()))
     named = update(Job).where(Job.c.id == there.c.id).values(remote_id=there.c.remote_id)
     present = conn.scalars(named.returning(Job.c.id)).all()  # since they were looked for some may have been archived
     if not present:
-        return ListedAgain(0, 0, "")
+        return RelistedJobs(0, 0, "")
     wish = {"reason": KillReason.LISTED_AGAIN, "asked_at": func.now(), "asked_by": "updator", "is_open": True}
     statement = insert(Kill).values([{"job_id": job_id, **wish} for job_id in present])
     anew = statement.on_conflict_do_update(
         index_elements=[Kill.c.job_id], set_={**wish, "sent_at": None, "tries": 0}, where=~Kill.c.is_open
     )
     new = conn.execute(anew.returning(Kill.c.job_id)).all()
-    return ListedAgain(len(present), len(new), min(remote_ids[job_id] for job_id in present))
+    return RelistedJobs(len(present), len(new), min(remote_ids[job_id] for job_id in present))

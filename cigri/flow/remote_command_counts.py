@@ -9,28 +9,28 @@ from sqlalchemy import BigInteger, Connection, Double, Text, func, literal, sele
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.types import TypeEngine
 
-from cigri.api_models.metrics import CommandFigure
+from cigri.api_models.metrics import RemoteCommandMetric
 from cigri.database import rows
 from cigri.database.typed_rows import read_all
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import CommandCount
 
 
-class Spent(NamedTuple):
+class RemoteCommandCosts(NamedTuple):
     """Remote commands on a cluster, answered or not, and the seconds that they took together."""
 
     commands: int
     seconds: float
 
-    def __add__(self, more: object) -> "Spent":
-        assert isinstance(more, Spent)
-        return Spent(self.commands + more.commands, self.seconds + more.seconds)
+    def __add__(self, more: object) -> "RemoteCommandCosts":
+        assert isinstance(more, RemoteCommandCosts)
+        return RemoteCommandCosts(self.commands + more.commands, self.seconds + more.seconds)
 
 
-NOTHING = Spent(0, 0.0)
+NOTHING = RemoteCommandCosts(0, 0.0)
 
 
-def put_commands(conn: Connection, module: str, spent: Mapping[str, Spent]) -> None:
+def put_commands(conn: Connection, module: str, spent: Mapping[str, RemoteCommandCosts]) -> None:
     """Add these, by the names of clusters, to those before; a cluster that is gone counts nothing any more."""
     if not spent:
         return
@@ -63,7 +63,7 @@ def sessions_on(conn: Connection, cluster_id: int) -> dict[str, int]:
     return {module: sessions for module, sessions in conn.execute(statement.order_by(count.module))}
 
 
-def list_commands(conn: Connection) -> list[CommandFigure]:
+def list_commands(conn: Connection) -> list[RemoteCommandMetric]:
     """Sorted by cluster and module."""
     count = CommandCount.c
     statement = (
@@ -71,4 +71,4 @@ def list_commands(conn: Connection) -> list[CommandFigure]:
         .join(Cluster, Cluster.c.id == count.cluster_id)
         .order_by(Cluster.c.name, count.module)
     )
-    return read_all(conn, CommandFigure, statement)
+    return read_all(conn, RemoteCommandMetric, statement)

@@ -11,13 +11,13 @@ from sqlalchemy import Connection, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.selectable import Select
 
-from cigri.api_models.resources import AppliedDocument
+from cigri.api_models.resources import ResourceDocumentView
 from cigri.database import wake
 from cigri.database.typed_rows import read_all, read_one
 from cigri.errors import NotFound
-from cigri.requirements import Kind
+from cigri.requirements import ValueKind
 from cigri.resources.description import QueueDescription, ResourcesDescription
-from cigri.resources.inheritance import Declared, Where
+from cigri.resources.inheritance import DeclarationPlace, DeclaredValue
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Grid
 from cigri.tables.resources import DeclaredProperty, NodeClass, PropertyKind, Queue, ResourceDocument
@@ -28,7 +28,7 @@ RESOURCES_LOCK = "cigri.resources"
 def find_description(conn: Connection) -> ResourcesDescription:
     """The description that holds now; nobody else changes it before the transaction ends."""
     conn.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(RESOURCES_LOCK, 0))))
-    kinds = {name: Kind(kind) for name, kind in conn.execute(select(PropertyKind.c.name, PropertyKind.c.kind))}
+    kinds = {name: ValueKind(kind) for name, kind in conn.execute(select(PropertyKind.c.name, PropertyKind.c.kind))}
     sites = {name: site for name, site in conn.execute(select(Cluster.c.name, Cluster.c.site)) if site}
     queue_rows = conn.execute(
         select(Cluster.c.name, Queue.c.name, Queue.c.remote_name, Queue.c.requires)
@@ -37,11 +37,11 @@ def find_description(conn: Connection) -> ResourcesDescription:
     )
     queues = {(cluster, name): QueueDescription(remote, requires) for cluster, name, remote, requires in queue_rows}
     row = DeclaredProperty
-    properties: dict[Where, dict[str, Declared]] = defaultdict(dict)
+    properties: dict[DeclarationPlace, dict[str, DeclaredValue]] = defaultdict(dict)
     for level, place, project, name, value, extends in conn.execute(
         select(row.c.level, row.c.place, row.c.project, row.c.name, row.c.value, row.c.extends)
     ):
-        properties[Where(level, place, project)][name] = Declared(value, extends)
+        properties[DeclarationPlace(level, place, project)][name] = DeclaredValue(value, extends)
     return ResourcesDescription(kinds, sites, queues, properties)
 
 
@@ -76,17 +76,17 @@ def put_description(conn: Connection, description: ResourcesDescription, text: s
     return version
 
 
-def list_documents(conn: Connection) -> list[AppliedDocument]:
+def list_documents(conn: Connection) -> list[ResourceDocumentView]:
     """Each document that was ever applied, the newest first."""
-    return read_all(conn, AppliedDocument, _documents())
+    return read_all(conn, ResourceDocumentView, _documents())
 
 
-def find_document(conn: Connection, version: int | None = None) -> AppliedDocument:
+def find_document(conn: Connection, version: int | None = None) -> ResourceDocumentView:
     """The one of that version, else the newest; raise NotFound when there is none."""
     wanted = _documents().limit(1)
     if version is not None:
         wanted = wanted.where(ResourceDocument.c.id == version)
-    document = read_one(conn, AppliedDocument, wanted)
+    document = read_one(conn, ResourceDocumentView, wanted)
     if document is None:
         which = "no description of resources" if version is None else f"no version {version}"
         raise NotFound(f"{which} was ever applied; `cigri resources history` lists them")

@@ -27,7 +27,7 @@ KEY_VIEW = (
 COUNTS = SshKey.c.removed_at.is_(None)
 
 
-class KnownKey(NamedTuple):
+class RegisteredKey(NamedTuple):
     """`public_key`: as a file has it."""
 
     id: int
@@ -67,11 +67,11 @@ def end_key(conn: Connection, key_id: int, caller: Caller) -> SshKeyView:
     return removed
 
 
-def find_signer(conn: Connection, user: str, fingerprint: str) -> KnownKey | None:
+def find_signer(conn: Connection, user: str, fingerprint: str) -> RegisteredKey | None:
     """That the key counts for this user now; that it has signed is for the caller to see."""
     known = select(SshKey.c.id, SshKey.c.public_key)
     return read_one(
-        conn, KnownKey, known.where(SshKey.c.grid_user == user, SshKey.c.fingerprint == fingerprint, COUNTS)
+        conn, RegisteredKey, known.where(SshKey.c.grid_user == user, SshKey.c.fingerprint == fingerprint, COUNTS)
     )
 
 

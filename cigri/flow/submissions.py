@@ -12,18 +12,18 @@ from sqlalchemy import Connection, and_, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from cigri.database import interval, wake
-from cigri.eligibility.quotas import BEST_EFFORT, Kinship, as_owner, as_words
-from cigri.errors import CigriError, KeyReused, NotFound, RequirementError
-from cigri.flow.buckets import Buckets, copy_tasks
+from cigri.eligibility.quotas import BEST_EFFORT, QuotaKey, as_owner, as_words
+from cigri.errors import CigriError, IdempotencyKeyReused, NotFound, RequirementError
+from cigri.flow.buckets import BucketWriter, copy_tasks
 from cigri.flow.campaigns import reopen_campaign, require_open_to_tasks
 from cigri.flow.dependencies import NewDependency, is_shut, put_dependencies, require_same, shut_again
-from cigri.flow.quotas import Quotas, find_quotas
+from cigri.flow.quotas import DeclaredQuotas, find_quotas
 from cigri.flow.stored_inputs import NewInput, put_needed
 from cigri.flow.submit_pools import put_pools
 from cigri.flow.subscriptions import put_subscription
 from cigri.flow.task_inputs import copy_task_inputs
 from cigri.flow.views.queue_verdicts import choose_clusters, list_misses, unheard_of
-from cigri.formats.subscriptions import Subscribing
+from cigri.formats.subscriptions import SubscriptionRequest
 from cigri.formats.units import HOUR
 from cigri.identity.callers import Caller
 from cigri.states import CampaignState, CampaignType, StepState
@@ -63,7 +63,7 @@ class NewCampaign(NamedTuple):
     anywhere: Mapping[str, "NewCampaignCluster"] | None = None
     own_priority: int = 0
     written: Mapping[str, Any] | None = None
-    notify: Sequence[Subscribing] = ()
+    notify: Sequence[SubscriptionRequest] = ()
 
 
 class NewCampaignCluster(NamedTuple):
@@ -75,7 +75,7 @@ class NewCampaignCluster(NamedTuple):
     limits: Mapping[str, int] = MappingProxyType({})
 
 
-class Company(NamedTuple):
+class ExtensibleCampaign(NamedTuple):
     """What more tasks of a campaign come to: its user, the number of its tasks and the first parameter, and the
     settings on each cluster."""
 
@@ -85,22 +85,23 @@ class Company(NamedTuple):
     settings: Mapping[str, Mapping[str, Any]]
 
 
-class SentKey(NamedTuple):
+class IdempotencyKey(NamedTuple):
     """What a user sends to ask again whether a campaign is stored, and the digest of what was sent with it."""
 
     text: str
     digest: str
 
 
-def find_submission(conn: Connection, user: str, key: SentKey | None) -> int | None:
+def find_submission(conn: Connection, user: str, key: IdempotencyKey | None) -> int | None:
     """The campaign that the user has submitted with this key within a day; None also without a key.
 
-    Raise KeyReused where something else was sent with it. Until this transaction ends, others who look for it wait.
+    Raise IdempotencyKeyReused where something else was sent with it. Until this transaction ends, others who look for
+    it wait.
     """
     return next(iter(reversed(list_submissions(conn, user, key))), None)
 
 
-def list_submissions(conn: Connection, user: str, key: SentKey | None) -> list[int]:
+def list_submissions(conn: Connection, user: str, key: IdempotencyKey | None) -> list[int]:
     """As find_submission, of stages that were sent together: all of them, in their order."""
     if key is None:
         return []
@@ -112,7 +113,7 @@ def list_submissions(conn: Connection, user: str, key: SentKey | None) -> list[i
     )
     found = conn.execute(sent.order_by(row.id)).all()
     if found and found[-1].submission_digest not in (None, key.digest):
-        raise KeyReused(
+        raise IdempotencyKeyReused(
             f"the key {key.text!r} was sent with another submission, which is campaign {found[-1].id}: "
             "send a new key with each, and the same key only with the same"
         )
@@ -123,7 +124,7 @@ def put_campaign(
     conn: Connection,
     campaign: NewCampaign,
     parameters: Iterable[object],
-    key: SentKey | None = None,
+    key: IdempotencyKey | None = None,
     sums: Iterable[Sequence[str]] | None = None,
     after: Sequence[NewDependency] = (),
 ) -> int:
@@ -165,7 +166,7 @@ def put_campaign(
     put_dependencies(conn, campaign_id, after)
     put_parts(conn, campaign_id, {ids[name]: part for name, part in campaign.clusters.items()})
     tested = [ids[name] for name in campaign.clusters] if campaign.type is CampaignType.TEST else []
-    buckets = Buckets(conn, campaign_id, campaign.requirements, tested)
+    buckets = BucketWriter(conn, campaign_id, campaign.requirements, tested)
     of_each = tested_tasks(parameters, len(tested)) if tested else parameters
     tasks = copy_tasks(conn, campaign_id, buckets, 0, of_each, are_blocked=bool(after))
     if sums is not None:
@@ -260,10 +261,10 @@ def list_impossible(conn: Connection, campaign: NewCampaign) -> Iterator[str]:
             yield f"clusters.{cluster}.resources: {problem}"
 
 
-def _above_quotas(quotas: Quotas, campaign: NewCampaign, cluster: str, cluster_id: int) -> Iterator[str]:
+def _above_quotas(quotas: DeclaredQuotas, campaign: NewCampaign, cluster: str, cluster_id: int) -> Iterator[str]:
     part = campaign.clusters[cluster]
     settings = part.settings
-    own = Kinship(settings.get("queue", ""), campaign.project, settings.get("type", BEST_EFFORT), campaign.user)
+    own = QuotaKey(settings.get("queue", ""), campaign.project, settings.get("type", BEST_EFFORT), campaign.user)
     for counted, most in quotas.over(own, cluster_id):
         command = f"cigri quota set {as_words(counted.rule)}{{}}{f' --cluster {cluster}' if counted.cluster_id else ''}"
         owner, hours = as_owner(counted.rule), ceil(part.width * settings["walltime"] / HOUR)
@@ -291,7 +292,7 @@ def put_tasks(
     """
     require_open_to_tasks(conn, campaign_id, caller)
     requirements = select(Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id).limit(1)
-    buckets = Buckets(conn, campaign_id, conn.execute(requirements).scalar_one())
+    buckets = BucketWriter(conn, campaign_id, conn.execute(requirements).scalar_one())
     first = conn.execute(
         select(func.coalesce(func.max(Task.c.number) + 1, 0)).where(Task.c.campaign_id == campaign_id)
     ).scalar_one()
@@ -311,7 +312,7 @@ def put_tasks(
     return added
 
 
-def find_company(conn: Connection, campaign_id: int, caller: Caller) -> Company:
+def find_company(conn: Connection, campaign_id: int, caller: Caller) -> ExtensibleCampaign:
     """Raise NotFound when the campaign may not get more tasks."""
     require_open_to_tasks(conn, campaign_id, caller)
     of_campaign = Task.c.campaign_id == campaign_id
@@ -322,7 +323,9 @@ def find_company(conn: Connection, campaign_id: int, caller: Caller) -> Company:
     parts = select(Cluster.c.name, part.settings).join(Cluster, Cluster.c.id == part.cluster_id)
     shares = conn.execute(parts.where(part.campaign_id == campaign_id))
     settings = {row.name: row.settings for row in shares}
-    return Company(conn.execute(user).scalar_one(), conn.execute(tasks).scalar_one(), conn.scalar(first), settings)
+    return ExtensibleCampaign(
+        conn.execute(user).scalar_one(), conn.execute(tasks).scalar_one(), conn.scalar(first), settings
+    )
 
 
 def _forget_sources(conn: Connection, campaign_id: int) -> None:

@@ -17,8 +17,8 @@ from sqlalchemy.types import TypeEngine
 from cigri.api_models.resources import PoolView
 from cigri.database import rows
 from cigri.database.typed_rows import read_all
-from cigri.eligibility.pools import JudgedPool, Plain, Pool, UnpooledShare, judge_pools, pooled
-from cigri.eligibility.queues import SHAPING, Wanted, read_wanted
+from cigri.eligibility.pools import Plain, PoolDemand, PoolVerdicts, UnpooledBucket, judge_pools, pooled
+from cigri.eligibility.queues import SHAPING, QueueDemand, read_wanted
 from cigri.flow.views.queues import property_kinds, resources_version, see_queues
 from cigri.states import OPEN_CAMPAIGNS
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
@@ -42,9 +42,9 @@ class StalePool(NamedTuple):
     requirements: Any
 
     @property
-    def pool(self) -> Pool:
+    def pool(self) -> PoolDemand:
         """Reads the stored demands, which may raise whatever demands of another version of CiGri make it raise."""
-        return Pool(self.id, self.project, read_wanted(self.requirements))
+        return PoolDemand(self.id, self.project, read_wanted(self.requirements))
 
 
 class _PoolVerdict(NamedTuple):
@@ -67,7 +67,7 @@ def put_pools(conn: Connection, campaign_ids: Collection[int]) -> None:
         id, computed = conn.execute(_put_pool(digest_, project, wanted)).one()
         ids[digest_, project] = id
         if computed < version:
-            stale.append(Pool(id, project, wanted))
+            stale.append(PoolDemand(id, project, wanted))
     if stale:
         seen = see_queues(conn, {pool.project for pool in stale})
         put_judged(conn, judge_pools(stale, seen.queues, seen.kinds), seen.version)
@@ -115,7 +115,7 @@ def list_campaigns_of(conn: Connection, pool_ids: Collection[int]) -> set[int]:
     return set(conn.scalars(buckets.where(BucketPool.c.pool_id.in_(pool_ids)).distinct()))
 
 
-def put_judged(conn: Connection, judged: Sequence[JudgedPool], version: int) -> int:
+def put_judged(conn: Connection, judged: Sequence[PoolVerdicts], version: int) -> int:
     """Write what is new of these pools, judged by this version of the resources; give the number of changes."""
     old = _old_verdicts(conn, [pool.pool_id for pool in judged])
     changed = [
@@ -139,7 +139,7 @@ def _put_computed(closed: Sequence[tuple[int, list[int]]], version: int) -> Upda
     return update(SubmitPool).where(SubmitPool.c.id == new.c.pool_id).values(values)
 
 
-def _list_unpooled(conn: Connection, campaign_ids: Collection[int]) -> list[UnpooledShare]:
+def _list_unpooled(conn: Connection, campaign_ids: Collection[int]) -> list[UnpooledBucket]:
     part, pool = CampaignCluster.c, BucketPool.c
     statement = (
         select(Bucket.c.id.label("bucket_id"), part.cluster_id, func.coalesce(Project.c.name, "").label("project"))
@@ -154,10 +154,10 @@ def _list_unpooled(conn: Connection, campaign_ids: Collection[int]) -> list[Unpo
         .where(or_(Bucket.c.cluster_id.is_(None), Bucket.c.cluster_id == part.cluster_id))
         .order_by(Bucket.c.id, part.cluster_id)
     )
-    return read_all(conn, UnpooledShare, statement)
+    return read_all(conn, UnpooledBucket, statement)
 
 
-def _put_pool(digest: str, project: str, wanted: Wanted) -> ReturningInsert[int, int]:
+def _put_pool(digest: str, project: str, wanted: QueueDemand) -> ReturningInsert[int, int]:
     """Insert a pool or find it: its id, and the version of the resources that it was computed from."""
     times = dict.fromkeys(("created_at", "updated_at", "last_used_at"), func.now())
     new = upsert(SubmitPool).values(

@@ -8,11 +8,11 @@ from sqlalchemy import Connection, Select, delete, exists, func, literal, or_, s
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.api_models.subscriptions import MadeSecret, MadeSubscription, SubscriptionView
+from cigri.api_models.subscriptions import CreatedSubscription, RotatedSecret, SubscriptionView
 from cigri.database.typed_rows import read_all
 from cigri.errors import CigriError, NotFound
 from cigri.flow.news import has_begun, is_followed
-from cigri.formats.subscriptions import MOST_SUBSCRIPTIONS, Subscribing
+from cigri.formats.subscriptions import MOST_SUBSCRIPTIONS, SubscriptionRequest
 from cigri.identity.callers import Caller
 from cigri.states import OPEN_CAMPAIGNS, Channel, MessageState
 from cigri.tables.campaigns import Campaign
@@ -22,8 +22,8 @@ SECRET_BYTES = 32
 
 
 def put_subscription(
-    conn: Connection, user: str, wish: Subscribing, campaign_id: int | None = None, *, is_of_grid: bool = False
-) -> MadeSubscription:
+    conn: Connection, user: str, wish: SubscriptionRequest, campaign_id: int | None = None, *, is_of_grid: bool = False
+) -> CreatedSubscription:
     """Of a campaign, all of the user's, or clusters and grid; one of the same target gets these tags and severity."""
     _pass_over_begun(conn, user, campaign_id)
     secret = secrets.token_hex(SECRET_BYTES) if wish.channel is Channel.WEBHOOK else None
@@ -53,7 +53,7 @@ def put_subscription(
             f"{user} has {MOST_SUBSCRIPTIONS} subscriptions already: `gridnotify --unsubscribe ID` removes one"
         )
     (view,) = read_all(conn, SubscriptionView, _views().where(row.id == made.id))
-    return MadeSubscription(view, secret if made.secret == secret else None)
+    return CreatedSubscription(view, secret if made.secret == secret else None)
 
 
 def list_subscriptions(conn: Connection, caller: Caller) -> list[SubscriptionView]:
@@ -72,14 +72,14 @@ def end_subscription(conn: Connection, subscription_id: int, caller: Caller) -> 
     return ended[0]
 
 
-def renew_secret(conn: Connection, subscription_id: int, caller: Caller) -> MadeSecret:
+def renew_secret(conn: Connection, subscription_id: int, caller: Caller) -> RotatedSecret:
     """From now on messages are signed by another one."""
     row, secret = Subscription.c, secrets.token_hex(SECRET_BYTES)
     is_signed = row.channel == Channel.WEBHOOK
     renewing = update(Subscription).where(row.id == subscription_id, _is_own(caller), is_signed).values(secret=secret)
     if not conn.execute(renewing.returning(row.id)).all():
         raise NotFound(f"you have no webhook {subscription_id}; `gridnotify` lists yours")
-    return MadeSecret(subscription_id, secret)
+    return RotatedSecret(subscription_id, secret)
 
 
 def has_subscriptions(conn: Connection) -> bool:

@@ -22,7 +22,7 @@ from cigri.tables.jobs import Batch, Job
 MANY_CONTROLS = 5
 
 
-class HaltOrder(NamedTuple):
+class DueSuspension(NamedTuple):
     """A job that shall stand still (`is_wanted`) or go on; `tries` counts this one."""
 
     job_id: int
@@ -41,7 +41,9 @@ def is_any_held(conn: Connection) -> bool:
     return bool(conn.scalar(select(or_(is_wished, select(Halt.c.job_id).exists()))))
 
 
-def take_halts(conn: Connection, cluster_id: int, states: Iterable[JobState], verify_after: float) -> list[HaltOrder]:
+def take_halts(
+    conn: Connection, cluster_id: int, states: Iterable[JobState], verify_after: float
+) -> list[DueSuspension]:
     """Jobs in these states that are not as their user wishes, and were not told, or too long ago; marked as told.
 
     A job that was told to stand still is told to go on whether or not it was seen to stand still. One that nobody of
@@ -71,7 +73,7 @@ def take_halts(conn: Connection, cluster_id: int, states: Iterable[JobState], ve
         )
         .order_by(Job.c.id)
     )
-    orders = read_all(conn, HaltOrder, statement)
+    orders = read_all(conn, DueSuspension, statement)
     _mark(conn, orders)
     return orders
 
@@ -81,7 +83,7 @@ def unsend_halts(conn: Connection, job_ids: Sequence[int]) -> None:
     conn.execute(update(Halt).where(Halt.c.job_id.in_(job_ids)).values(sent_at=None))
 
 
-def _mark(conn: Connection, orders: Sequence[HaltOrder]) -> None:
+def _mark(conn: Connection, orders: Sequence[DueSuspension]) -> None:
     if not orders:
         return
     columns: dict[str, Any] = {"id": BigInteger(), "is_wanted": Boolean(), "state": Text(), "tries": BigInteger()}

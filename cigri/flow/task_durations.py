@@ -54,7 +54,7 @@ LOOKED_UP = 100_000  # tasks, the first ones; they stand for the others
 TASKS_AT_ONCE = 10_000
 
 
-class KnownPast(NamedTuple):
+class PastDurations(NamedTuple):
     """Of so many tasks that were looked up, those that ran before: their seconds in all, and the squares of these."""
 
     looked_up: int = 0
@@ -63,7 +63,7 @@ class KnownPast(NamedTuple):
     squares: float = 0.0
 
 
-class _Averaged(NamedTuple):
+class _AveragedTask(NamedTuple):
     """A task, and the moving average of its bucket on a cluster; None: nothing is known yet."""
 
     bucket_id: int
@@ -81,7 +81,7 @@ def learn(conn: Connection, cluster_id: int, lasted: Mapping[int, float]) -> Non
     buckets: dict[int, list[float]] = defaultdict(list)
     averages: dict[int, tuple[int, float]] = {}
     ended = {"ended": packed(IDS, [(id,) for id in lasted]), "here": cluster_id}
-    tasks = read_by(conn, "task_id", _Averaged, _averages(), ended)
+    tasks = read_by(conn, "task_id", _AveragedTask, _averages(), ended)
     for task_id, duration in lasted.items():
         task = tasks[task_id]
         buckets[task.bucket_id].append(duration)
@@ -218,13 +218,15 @@ def _written() -> Insert:
     )
 
 
-def find_known_past(conn: Connection, user: str, commands: Collection[str], parameters: Iterable[object]) -> KnownPast:
+def find_known_past(
+    conn: Connection, user: str, commands: Collection[str], parameters: Iterable[object]
+) -> PastDurations:
     """What tasks of these parameters took when the user ran one of these commands; past LOOKED_UP none is looked up."""
     settings = (cast(literal(json.dumps({"exec_file": command})), JSONB) for command in commands)
     is_same = or_(*(LastDuration.c.command == command_of(literal(user, Text), of_command) for of_command in settings))
     if conn.scalar(select(LastDuration.c.command).where(is_same).limit(1)) is None:
-        return KnownPast()
-    past, left = KnownPast(), islice(parameters, LOOKED_UP)
+        return PastDurations()
+    past, left = PastDurations(), islice(parameters, LOOKED_UP)
     while block := list(islice(left, TASKS_AT_ONCE)):
         each = func.jsonb_array_elements(cast(literal(json.dumps(block)), JSONB))
         wanted = each.table_valued(column("parameter", JSONB), name="wanted").render_derived()
@@ -236,5 +238,7 @@ def find_known_past(conn: Connection, user: str, commands: Collection[str], para
             .join(LastDuration, LastDuration.c.parameter == parameter_of(wanted.c.parameter))
             .where(is_same)
         ).one()
-        past = KnownPast(past.looked_up + len(block), past.done + done, past.seconds + total, past.squares + squares)
+        past = PastDurations(
+            past.looked_up + len(block), past.done + done, past.seconds + total, past.squares + squares
+        )
     return past

@@ -27,7 +27,7 @@ from sqlalchemy.sql.selectable import Select
 
 from cigri.database import interval, wake
 from cigri.database.typed_rows import read_all
-from cigri.flow.input_transfers import LackedInput, account, is_mapped_on
+from cigri.flow.input_transfers import MissingInput, account, is_mapped_on
 from cigri.flow.tasks import WAITING_COLUMNS, WaitingTask
 from cigri.flow.views.job_destinations import is_closed
 from cigri.states import CampaignState, TaskState
@@ -37,7 +37,7 @@ from cigri.tables.inputs import CachedInput, StoredInput, TaskInput, TaskPlace
 from cigri.tables.tasks import Task, TaskCount
 
 
-class Window(NamedTuple):
+class PlacementWindow(NamedTuple):
     """A campaign on a cluster: `placed` tasks wait there, or for their files; `unplaced` ones wait for a place.
 
     The cluster has so many cores, a job takes `width`, and a task `mean` seconds, if that is known.
@@ -58,7 +58,7 @@ def has_tasks_with_inputs(conn: Connection) -> bool:
     return bool(conn.scalar(select(or_(campaign.exists(), select(TaskPlace.c.number).exists()))))
 
 
-def list_windows(conn: Connection) -> list[Window]:
+def list_windows(conn: Connection) -> list[PlacementWindow]:
     """Of campaigns in treatment, on clusters that can be given jobs now."""
     part, place, count = CampaignCluster.c, TaskPlace.c, TaskCount.c
     waiting = select(func.coalesce(func.sum(count.n), 0)).where(
@@ -98,7 +98,7 @@ def list_windows(conn: Connection) -> list[Window]:
         )
         .order_by(part.campaign_id, part.cluster_id)
     )
-    return read_all(conn, Window, statement)
+    return read_all(conn, PlacementWindow, statement)
 
 
 def put_places(conn: Connection, campaign_id: int, cluster_id: int, most: int) -> int:
@@ -148,9 +148,9 @@ def move_places(conn: Connection, campaign_id: int, cluster_id: int, most: int, 
     return len(conn.execute(moved.returning(place.number)).all())
 
 
-def list_lacked_by_tasks(conn: Connection) -> list[LackedInput]:
+def list_lacked_by_tasks(conn: Connection) -> list[MissingInput]:
     """Files that tasks lack where they are to run; what is not in the store any more has size 0."""
-    return read_all(conn, LackedInput, _lacked())
+    return read_all(conn, MissingInput, _lacked())
 
 
 @cache

@@ -12,7 +12,7 @@ from cigri.database import interval
 from cigri.database.typed_rows import read_all, read_one
 from cigri.errors import NotFound
 from cigri.formats.units import MINUTE
-from cigri.identity.callers import Caller, Scope
+from cigri.identity.callers import AccessScope, Caller
 from cigri.tables.tokens import Token
 
 USE_NOTED = interval(MINUTE)
@@ -32,11 +32,11 @@ VIEW = (
 )
 
 
-class KnownToken(NamedTuple):
+class TokenRecord(NamedTuple):
     """`is_fresh`: its use was noted so lately that it need not be again."""
 
     user: str
-    scope: Scope
+    scope: AccessScope
     sha256: str
     is_valid: bool
     is_fresh: bool
@@ -47,7 +47,7 @@ def put_token(
     user: str,
     sha256: str,
     *,
-    scope: Scope,
+    scope: AccessScope,
     expires_in: float,
     comment: str = "",
     ssh_key_id: int | None = None,
@@ -77,7 +77,7 @@ def end_token(conn: Connection, token_id: int, caller: Caller) -> TokenView:
     return revoked
 
 
-def find_token(conn: Connection, token_id: int) -> KnownToken | None:
+def find_token(conn: Connection, token_id: int) -> TokenRecord | None:
     """Whose it is; that its secret is right is for the caller to compare."""
     known = select(
         Token.c.grid_user.label("user"),
@@ -86,7 +86,7 @@ def find_token(conn: Connection, token_id: int) -> KnownToken | None:
         VALID.label("is_valid"),
         FRESHLY_USED.label("is_fresh"),
     )
-    return read_one(conn, KnownToken, known.where(Token.c.id == token_id))
+    return read_one(conn, TokenRecord, known.where(Token.c.id == token_id))
 
 
 def forget_tokens(conn: Connection, days: float) -> int:

@@ -16,7 +16,7 @@ from cigri.database.typed_rows import read_all
 from cigri.flow.ends import EndedAttempt, EndedJob, put_ended, put_unsent
 from cigri.flow.holds import is_share_held
 from cigri.flow.views.job_destinations import is_closed
-from cigri.lifecycle.verdicts import TaskPast, judge
+from cigri.lifecycle.verdicts import AttemptCounts, judge
 from cigri.settings.sections import JobSettings
 from cigri.states import BatchState, CampaignState, JobKind, JobState, KillReason, Outcome
 from cigri.tables.campaigns import Campaign
@@ -147,7 +147,7 @@ def _attempts(conn: Connection, job_ids: Sequence[int], outcome: Outcome, limits
             None,
             None,
             None,
-            judge(outcome, TaskPast(row.failures, row.deaths, row.resubmissions, 0), limits),
+            judge(outcome, AttemptCounts(row.failures, row.deaths, row.resubmissions, 0), limits),
         )
         for row in carried
     ]

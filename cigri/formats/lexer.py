@@ -8,7 +8,7 @@ SKIPPED = ("blank", "comment")
 END_OF_TEXT = "end"
 
 
-class Token(NamedTuple):
+class LexerToken(NamedTuple):
     """`kind`: a group of the pattern, or END; `text`: what it means; it begins at character `at`, counted from 0."""
 
     kind: str
@@ -21,7 +21,7 @@ class Token(NamedTuple):
         return "the end" if self.kind == END_OF_TEXT else repr(self.text)
 
 
-class Tokens:
+class Lexer:
     """Goes through a text once, in time that grows as its length; `next` is not taken yet, after the last it is END.
 
     pattern: a group for each kind, of which the SKIPPED ones are left out. fault: raises, for a character where no
@@ -38,7 +38,7 @@ class Tokens:
         self._source = _tokens(text, pattern, fault, meaning)
         self.next = next(self._source)
 
-    def take(self) -> Token:
+    def take(self) -> LexerToken:
         """Step over the next token and give it; the one at the end of the text comes again and again."""
         taken, self.next = self.next, next(self._source, self.next)
         return taken
@@ -57,7 +57,7 @@ class Tokens:
 
 def _tokens(
     text: str, pattern: re.Pattern[str], fault: Callable[[int], NoReturn], meaning: Callable[[str, str], str]
-) -> Iterator[Token]:
+) -> Iterator[LexerToken]:
     at = 0
     while at < len(text):
         match = pattern.match(text, at)
@@ -65,6 +65,6 @@ def _tokens(
             fault(at)
         kind = str(match.lastgroup)
         if kind not in SKIPPED:
-            yield Token(kind, meaning(kind, match[0]), at)
+            yield LexerToken(kind, meaning(kind, match[0]), at)
         at = match.end()
-    yield Token(END_OF_TEXT, "", at)
+    yield LexerToken(END_OF_TEXT, "", at)

@@ -31,10 +31,10 @@ CUT = "..."
 
 def abridged(asked: Mapping[str, object], most: int = MOST_KEPT) -> dict[str, object]:
     """For jsonb; of anything else than text, numbers, lists and mappings its type alone is kept."""
-    return _Abridging(most).mapping(asked)
+    return _Abridger(most).mapping(asked)
 
 
-class _Abridging:
+class _Abridger:
     """Looks at no more than it keeps, however much there is."""
 
     def __init__(self, most: int) -> None:

@@ -20,7 +20,7 @@ _WRITTEN = re.compile(r"(?:\[(?P<tags>[^]]*)\])?\s*(?P<channel>[a-z]+):(?P<targe
 _ADDRESS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._%+-]{0,63}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,250}[A-Za-z0-9])?")
 
 
-class Subscribing(NamedTuple):
+class SubscriptionRequest(NamedTuple):
     """`severity`: what is less is not told; all that has one of the tags, where tags are named."""
 
     channel: Channel
@@ -32,7 +32,7 @@ class Subscribing(NamedTuple):
         return f"[{','.join(self.tags)}]{self.channel}:{self.target}"
 
 
-def read_subscribing(text: str, severity: Severity | None = None) -> Subscribing:
+def read_subscribing(text: str, severity: Severity | None = None) -> SubscriptionRequest:
     """Raise ValueError with a sentence for what is wrong."""
     if not text.isprintable():
         raise ValueError("whom to tell is one line without control characters")
@@ -43,7 +43,7 @@ def read_subscribing(text: str, severity: Severity | None = None) -> Subscribing
     tags = tuple(NewsTag) if named is None else _tags(named)
     usual = Severity.MEDIUM if named is None else Severity.LOW
     channel = Channel(parts["channel"])
-    return Subscribing(channel, checked_target(channel, parts["target"].strip()), tags, severity or usual)
+    return SubscriptionRequest(channel, checked_target(channel, parts["target"].strip()), tags, severity or usual)
 
 
 def checked_target(channel: Channel, target: str) -> str:

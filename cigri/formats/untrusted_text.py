@@ -27,7 +27,7 @@ def safe_json(text: str) -> str:
     return NOT_PRINTED.sub(lambda odd: odd[0] if odd[0].isprintable() else json.dumps(odd[0])[1:-1], text)
 
 
-class SafeFormatter(logging.Formatter):
+class EscapingFormatter(logging.Formatter):
     """What jobs wrote is quoted in the log, and people look at logs on terminals."""
 
     def format(self, record: logging.LogRecord) -> str:

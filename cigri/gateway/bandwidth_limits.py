@@ -7,7 +7,7 @@ from collections.abc import Collection
 LONGEST_PIECE = 1.0  # seconds that a piece may take
 
 
-class Pace:
+class BandwidthLimiter:
     """Of one line; used by several threads."""
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class Pace:
             return begin - now
 
 
-PacedLine = tuple[Pace, float]
+PacedLine = tuple[BandwidthLimiter, float]
 """A line, and bytes per second that it may take."""
 
 

@@ -7,17 +7,17 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from cigri.drivers import Control
+from cigri.drivers import JobControl
 from cigri.flow.clusters import ClusterRow
-from cigri.flow.remote_command_counts import NOTHING, Spent
-from cigri.gateway.bandwidth_limits import Pace
-from cigri.gateway.requests import Answers, Order
-from cigri.wrapper import Receipt
+from cigri.flow.remote_command_counts import NOTHING, RemoteCommandCosts
+from cigri.gateway.bandwidth_limits import BandwidthLimiter
+from cigri.gateway.requests import ClusterRequest, ClusterResponses
+from cigri.wrapper import OutboxReceipt
 
 T = TypeVar("T")
 
 
-class Seen(NamedTuple):
+class VisitResults(NamedTuple):
     """What became of the visits of one pass: reports by cluster, clusters not done in time, and errors by cluster."""
 
     reports: dict[str, "Counter[str]"]
@@ -25,18 +25,18 @@ class Seen(NamedTuple):
     failed: dict[str, BaseException]
 
 
-class OrderTaker(ABC):
+class ClusterGateway(ABC):
     """All clusters as one process reaches them, from pass to pass; `user` is always an account of the cluster."""
 
     def __init__(self) -> None:
-        self.settled: dict[tuple[int, str], Receipt] = {}
+        self.settled: dict[tuple[int, str], OutboxReceipt] = {}
         """Per cluster and user, what is stored of the outbox there: told at the next visit."""
         self.commands: Counter[str] = Counter()
         """Remote commands per cluster since this process began."""
         self.seconds: defaultdict[str, float] = defaultdict(float)
         """What these took, per cluster, whether or not they were answered."""
-        self._told: dict[str, Spent] = {}
-        self.paces: defaultdict[str, Pace] = defaultdict(Pace)
+        self._told: dict[str, RemoteCommandCosts] = {}
+        self.paces: defaultdict[str, BandwidthLimiter] = defaultdict(BandwidthLimiter)
         """Of what is sent to each cluster, and ("") to all."""
         self.took: dict[tuple[str, str], float] = {}
         """Seconds that the last command took that was answered, per cluster and user."""
@@ -49,11 +49,11 @@ class OrderTaker(ABC):
         account = config.ssh.account if config.ssh else ""
         return account or pwd.getpwuid(os.geteuid()).pw_name
 
-    def newly_spent(self) -> dict[str, Spent]:
+    def newly_spent(self) -> dict[str, RemoteCommandCosts]:
         """Commands and seconds per cluster since this was asked before."""
-        spent = {name: Spent(number, self.seconds[name]) for name, number in list(self.commands.items())}
+        spent = {name: RemoteCommandCosts(number, self.seconds[name]) for name, number in list(self.commands.items())}
         before, self._told = self._told, spent
-        gone = {name: Spent(-was.commands, -was.seconds) for name, was in before.items()}
+        gone = {name: RemoteCommandCosts(-was.commands, -was.seconds) for name, was in before.items()}
         new = {name: now + gone.get(name, NOTHING) for name, now in spent.items()}
         return {name: costs for name, costs in new.items() if costs != NOTHING}
 
@@ -66,25 +66,25 @@ class OrderTaker(ABC):
         """Raise ConfigError when nothing can be said to it, as there is no driver for its configuration."""
 
     @abstractmethod
-    def controls(self, cluster: ClusterRow) -> frozenset[Control]:
+    def controls(self, cluster: ClusterRow) -> frozenset[JobControl]:
         """What its batch system can do to jobs that live on (hold, suspend and so on)."""
 
     @abstractmethod
-    def prepare(self, cluster: ClusterRow, order: Order[T]) -> Order[T]:
+    def prepare(self, cluster: ClusterRow, order: ClusterRequest[T]) -> ClusterRequest[T]:
         """The same order, found good to be given there; raises what is wrong with it, before anything is sent."""
 
     @abstractmethod
-    def ask(self, cluster: ClusterRow, user: str, order: Order[T]) -> T:
+    def ask(self, cluster: ClusterRow, user: str, order: ClusterRequest[T]) -> T:
         """Give an order as a local user; raise what Transport.run does, and what is wrong with the answer."""
 
     @abstractmethod
-    def ask_all(self, cluster: ClusterRow, user: str, orders: Sequence[Order[Any]]) -> Answers:
-        """Give several in one remote command, in this sequence; AnswerUnreadable: the answer is not whole."""
+    def ask_all(self, cluster: ClusterRow, user: str, orders: Sequence[ClusterRequest[Any]]) -> ClusterResponses:
+        """Give several in one remote command, in this sequence; UnreadableOutput: the answer is not whole."""
 
     @abstractmethod
     def visit(
         self, clusters: Sequence[ClusterRow], visit: Callable[[ClusterRow], "Counter[str]"], patience: float
-    ) -> Seen:
+    ) -> VisitResults:
         """Visit clusters side by side for at most `patience` seconds; a slow visit goes on, and is not begun again."""
 
     @abstractmethod

@@ -8,107 +8,115 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
-from cigri.drivers import BatchRequest, Capacity, Control, RemoteJob
-from cigri.resources.nodes import NodeClass
-from cigri.wrapper import BatchPlan, CheckpointWish, Collected, Hearing, JobKey, Journal, Receipt
+from cigri.drivers import BatchRequest, Capacity, JobControl, RemoteJob
+from cigri.resources.nodes import AlikeNodes
+from cigri.wrapper import (
+    BatchSpec,
+    CheckpointRequestFile,
+    CheckpointRequestState,
+    JobJournal,
+    JobKey,
+    OutboxContents,
+    OutboxReceipt,
+)
 from cigri.wrapper.batch_operations import Stream
 from cigri.wrapper.input_cache import CachedFile, CacheState
-from cigri.wrapper.manifest import WrittenJob
-from cigri.wrapper.output_fetching import FilePiece, Parcel, ParcelFile
-from cigri.wrapper.stream_fetching import Fetched, OutputPlace
+from cigri.wrapper.manifest import ManifestJob
+from cigri.wrapper.output_fetching import OutputDirectory, OutputFilePart, RemoteOutputFile
+from cigri.wrapper.stream_fetching import FetchedStream, StreamLocation
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
-class Order(Generic[T]):
+class ClusterRequest(Generic[T]):
     """The answer is a T; two orders that say the same are two."""
 
 
-class Answers:
+class ClusterResponses:
     """To orders that went together: what went wrong with one of them is raised when that one is looked at."""
 
-    def __init__(self, readers: Mapping[Order[Any], Callable[[], object]]) -> None:
+    def __init__(self, readers: Mapping[ClusterRequest[Any], Callable[[], object]]) -> None:
         self._readers = readers
 
-    def of(self, order: Order[T]) -> T:
-        """The answer to one of the orders; raise what was wrong with it (AnswerUnreadable, ValueError)."""
+    def of(self, order: ClusterRequest[T]) -> T:
+        """The answer to one of the orders; raise what was wrong with it (UnreadableOutput, ValueError)."""
         return cast("T", self._readers[order]())
 
 
 @dataclass(frozen=True, eq=False)
-class Probe(Order[str]):
+class ProbeBatchSystem(ClusterRequest[str]):
     """Does the batch system answer? Its name and version, for a person."""
 
 
 @dataclass(frozen=True, eq=False)
-class ReadLoad(Order[float | None]):
+class ReadFrontEndLoad(ClusterRequest[float | None]):
     """The load per core of the front-end; None where there is no such thing."""
 
 
 @dataclass(frozen=True, eq=False)
-class ReadCapacity(Order[Capacity]):
+class ReadCapacity(ClusterRequest[Capacity]):
     """Of the cluster (`queue` empty), or of one queue."""
 
     queue: str = ""
 
 
 @dataclass(frozen=True, eq=False)
-class ListNodes(Order[list[NodeClass] | None]):
+class ListNodes(ClusterRequest[list[AlikeNodes] | None]):
     """What nodes there are; None: this kind of batch system cannot tell."""
 
 
 @dataclass(frozen=True, eq=False)
-class ListJobs(Order[list[RemoteJob]]):
+class ListJobs(ClusterRequest[list[RemoteJob]]):
     """The account's live jobs whose tag starts with `prefix`."""
 
     prefix: str
 
 
 @dataclass(frozen=True, eq=False)
-class ReadHistory(Order[list[RemoteJob]]):
+class ReadJobHistory(ClusterRequest[list[RemoteJob]]):
     """The end of jobs (tag, index, remote id or "") that are no longer live; those forgotten are not in the list."""
 
     jobs: Sequence[tuple[str, int, str]]
 
 
 @dataclass(frozen=True, eq=False)
-class Submit(Order[dict[int, str]]):
+class SubmitBatch(ClusterRequest[dict[int, str]]):
     """Write a batch and submit it: the remote id of each index.
 
-    SubmissionRefused, ArrayTooLarge: nothing was submitted; AnswerUnreadable: nobody knows. ValueError: it can be
+    SubmissionRefused, ArrayTooLarge: nothing was submitted; UnreadableOutput: nobody knows. ValueError: it can be
     neither written nor submitted, whatever the cluster says.
     """
 
-    plan: BatchPlan
+    plan: BatchSpec
     request: BatchRequest
 
 
 @dataclass(frozen=True, eq=False)
-class Cancel(Order[None]):
+class CancelJobs(ClusterRequest[None]):
     """Kill these jobs; those that are gone are no error."""
 
     remote_ids: Sequence[str]
 
 
 @dataclass(frozen=True, eq=False)
-class Steer(Order[None]):
+class ControlJobs(ClusterRequest[None]):
     """Do this to these jobs; those that are gone, or are so already, are no error."""
 
-    verb: Control
+    verb: JobControl
     remote_ids: Sequence[str]
 
 
 @dataclass(frozen=True, eq=False)
-class VisitOutbox(Order[Collected]):
+class CollectRecords(ClusterRequest[OutboxContents]):
     """Remove the files that the receipt says are over, and bring what is new in the others."""
 
     grid: str
-    receipt: Receipt
+    receipt: OutboxReceipt
 
 
 @dataclass(frozen=True, eq=False)
-class ReadJournals(Order[dict[JobKey, Journal]]):
+class ReadJournals(ClusterRequest[dict[JobKey, JobJournal]]):
     """Of every one of these jobs."""
 
     grid: str
@@ -116,7 +124,7 @@ class ReadJournals(Order[dict[JobKey, Journal]]):
 
 
 @dataclass(frozen=True, eq=False)
-class Revoke(Order[set[JobKey]]):
+class RevokeJobs(ClusterRequest[set[JobKey]]):
     """Claim the indexes of jobs that have not started: those of the answer never start."""
 
     grid: str
@@ -124,7 +132,7 @@ class Revoke(Order[set[JobKey]]):
 
 
 @dataclass(frozen=True, eq=False)
-class VoidBatch(Order[bool]):
+class VoidBatch(ClusterRequest[bool]):
     """True: none of its jobs has started and none will; False: some did, and the batch stands as it was."""
 
     grid: str
@@ -133,7 +141,7 @@ class VoidBatch(Order[bool]):
 
 
 @dataclass(frozen=True, eq=False)
-class ReadTail(Order[str | None]):
+class ReadStreamTail(ClusterRequest[str | None]):
     """The last bytes of an output of a task; None: there is none."""
 
     grid: str
@@ -144,20 +152,20 @@ class ReadTail(Order[str | None]):
 
 
 @dataclass(frozen=True, eq=False)
-class FetchOutputs(Order[list[Fetched]]):
+class FetchStreams(ClusterRequest[list[FetchedStream]]):
     """Outputs of tasks, whole, as many as have room in `most` bytes, the first ones first; perhaps a part of the next.
 
     `offset`: of one output alone, what is behind so many bytes of it.
     """
 
     grid: str
-    places: Sequence[OutputPlace]
+    places: Sequence[StreamLocation]
     offset: int
     most: int
 
 
 @dataclass(frozen=True, eq=False)
-class AskCache(Order[CacheState]):
+class ReadCacheState(ClusterRequest[CacheState]):
     """Of each of these files, how much of it is there; and how much more would have room."""
 
     grid: str
@@ -165,7 +173,7 @@ class AskCache(Order[CacheState]):
 
 
 @dataclass(frozen=True, eq=False)
-class SendPiece(Order[int]):
+class AppendToCache(ClusterRequest[int]):
     """Add a piece to a file that has `offset` bytes: how many it has then. To one that has others nothing is added."""
 
     grid: str
@@ -175,7 +183,7 @@ class SendPiece(Order[int]):
 
 
 @dataclass(frozen=True, eq=False)
-class SendFiles(Order[set[str]]):
+class SendFiles(ClusterRequest[set[str]]):
     """Put many small files there at once, an archive of them by their sums: the sums of those that are not whole."""
 
     grid: str
@@ -184,7 +192,7 @@ class SendFiles(Order[set[str]]):
 
 
 @dataclass(frozen=True, eq=False)
-class FinishFile(Order[bool]):
+class VerifyCachedFile(ClusterRequest[bool]):
     """Verify a file of which all bytes are there, and put it in its place; False: they were others, and are gone."""
 
     grid: str
@@ -192,38 +200,38 @@ class FinishFile(Order[bool]):
 
 
 @dataclass(frozen=True, eq=False)
-class FetchFiles(Order[list[FilePiece]]):
+class FetchOutputFiles(ClusterRequest[list[OutputFilePart]]):
     """Files of the outputs of tasks, as many as have room in `most` bytes, in their order; perhaps a part of the last.
 
     `behind`: only those that come after this one.
     """
 
     grid: str
-    parcels: Sequence[Parcel]
-    behind: ParcelFile | None
+    parcels: Sequence[OutputDirectory]
+    behind: RemoteOutputFile | None
     most: int
 
 
 @dataclass(frozen=True, eq=False)
-class FetchRest(Order[list[FilePiece]]):
+class FetchOutputFilePart(ClusterRequest[list[OutputFilePart]]):
     """At most `most` bytes of one of them, from an offset on; nothing where there is no such file."""
 
     grid: str
-    file: ParcelFile
+    file: RemoteOutputFile
     offset: int
     most: int
 
 
 @dataclass(frozen=True, eq=False)
-class DropParcels(Order[None]):
+class DropParcels(ClusterRequest[None]):
     """Remove these outputs of tasks, which have come; those that are gone are no error."""
 
     grid: str
-    parcels: Sequence[Parcel]
+    parcels: Sequence[OutputDirectory]
 
 
 @dataclass(frozen=True, eq=False)
-class DropFiles(Order[None]):
+class DropCachedFiles(ClusterRequest[None]):
     """Remove these files from the cache, and what has come of them; those that are gone are no error."""
 
     grid: str
@@ -231,15 +239,15 @@ class DropFiles(Order[None]):
 
 
 @dataclass(frozen=True, eq=False)
-class AskCheckpoints(Order[list[Hearing]]):
+class RequestCheckpoints(ClusterRequest[list[CheckpointRequestState]]):
     """What became of each wish, in their order."""
 
     grid: str
-    wishes: Sequence[CheckpointWish]
+    wishes: Sequence[CheckpointRequestFile]
 
 
 @dataclass(frozen=True, eq=False)
-class ReadStatus(Order[dict[JobKey, dict[str, str]]]):
+class ReadJobStatus(ClusterRequest[dict[JobKey, dict[str, str]]]):
     """What each of these running jobs says of itself."""
 
     grid: str
@@ -247,7 +255,7 @@ class ReadStatus(Order[dict[JobKey, dict[str, str]]]):
 
 
 @dataclass(frozen=True, eq=False)
-class AnnounceShutdown(Order[set[JobKey]]):
+class AnnounceShutdown(ClusterRequest[set[JobKey]]):
     """Tell running jobs when they and their machine will be shut down, in seconds since 1970: those that were told.
 
     `machine_only`: they will be over by then.
@@ -260,7 +268,7 @@ class AnnounceShutdown(Order[set[JobKey]]):
 
 
 @dataclass(frozen=True, eq=False)
-class WithdrawShutdown(Order[set[JobKey]]):
+class RetractShutdown(ClusterRequest[set[JobKey]]):
     """Let these jobs find no shutdown any more, or only none of their machine."""
 
     grid: str
@@ -269,8 +277,8 @@ class WithdrawShutdown(Order[set[JobKey]]):
 
 
 @dataclass(frozen=True, eq=False)
-class PurgeCampaign(Order[None]):
-    """Remove the files of these batches; AnswerUnreadable: some may be left."""
+class PurgeCampaign(ClusterRequest[None]):
+    """Remove the files of these batches; UnreadableOutput: some may be left."""
 
     grid: str
     campaign_id: int
@@ -278,14 +286,14 @@ class PurgeCampaign(Order[None]):
 
 
 @dataclass(frozen=True, eq=False)
-class ListBatches(Order[dict[int, int]]):
+class ListBatches(ClusterRequest[dict[int, int]]):
     """The campaign of each batch that lies there."""
 
     grid: str
 
 
 @dataclass(frozen=True, eq=False)
-class ReadBatches(Order[list[WrittenJob]]):
+class ReadBatchManifests(ClusterRequest[list[ManifestJob]]):
     """What the jobs of these batches (campaign, batch) carry."""
 
     grid: str

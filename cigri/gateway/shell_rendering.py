@@ -12,9 +12,9 @@ from cigri.drivers import Driver
 from cigri.errors import SubmissionRefused
 from cigri.flow.clusters import ClusterRow
 from cigri.gateway import requests
-from cigri.gateway.requests import Answers, Order
+from cigri.gateway.requests import ClusterRequest, ClusterResponses
 from cigri.settings.cluster_config import ClusterConfig
-from cigri.shell.results import Answer, Bundle
+from cigri.shell.results import ScriptBundle, ShellResult
 from cigri.wrapper import (
     ask_checkpoints,
     collect,
@@ -54,7 +54,7 @@ from cigri.wrapper.stream_fetching import fetch_outputs, parse_outputs
 LOAD = 'read -r cigri_load cigri_skip </proc/loadavg && echo "$cigri_load $(getconf _NPROCESSORS_ONLN)"\n'
 
 
-def parse_load(answer: Answer) -> float | None:
+def parse_load(answer: ShellResult) -> float | None:
     """The load per core that `LOAD` tells; None where there is no such thing."""
     load = re.fullmatch(r"(\d+(?:\.\d+)?) ([1-9]\d*)\n*", answer.out)
     return float(load[1]) / int(load[2]) if load else None
@@ -66,12 +66,12 @@ NOT_WRITTEN = (73, 74)  # exit statuses of write_batch
 
 
 @dataclass(frozen=True, eq=False)
-class Said(Order[T]):
+class RenderedRequest(ClusterRequest[T]):
     """An order put into words, and how its answer is read; no text: there is nothing to be asked."""
 
     text: str
     read: Callable[[Any], T]
-    """Of an Answer, or, with `is_raw`, of a RawAnswer."""
+    """Of an Answer, or, with `is_raw`, of a RawShellResult."""
     is_raw: bool = False
     sent: bytes = b""
     """What stands on its standard input, with `is_raw`."""
@@ -83,13 +83,19 @@ def base_of(config: ClusterConfig, grid: str) -> str:
     return f"{home}{shlex.quote(config.directory)}/{shlex.quote(grid)}"
 
 
-def say(order: Order[T], cluster: ClusterRow, driver: Driver) -> Said[T]:
+def say(order: ClusterRequest[T], cluster: ClusterRow, driver: Driver) -> RenderedRequest[T]:
     """The order in sh for this cluster; raise ValueError where it cannot be said."""
-    said = order if isinstance(order, Said) else _to_batch_system(order, driver) or _to_wrapper(order, cluster, driver)
-    return cast("Said[T]", said)
+    said = (
+        order
+        if isinstance(order, RenderedRequest)
+        else _to_batch_system(order, driver) or _to_wrapper(order, cluster, driver)
+    )
+    return cast("RenderedRequest[T]", said)
 
 
-def say_all(wanted: Sequence[Order[Any]], cluster: ClusterRow, driver: Driver) -> Said[Answers]:
+def say_all(
+    wanted: Sequence[ClusterRequest[Any]], cluster: ClusterRow, driver: Driver
+) -> RenderedRequest[ClusterResponses]:
     """Several orders in one remote command, in which capacity and jobs are one question where that costs less."""
     said = {str(place): say(order, cluster, driver) for place, order in enumerate(wanted)}
     assert not any(part.is_raw for part in said.values()), "files go alone: their bytes would be taken for text"
@@ -98,19 +104,19 @@ def say_all(wanted: Sequence[Order[Any]], cluster: ClusterRow, driver: Driver) -
     if overview:
         texts[first] = overview
         del texts[second]
-    bundle = Bundle(texts)
+    bundle = ScriptBundle(texts)
 
-    def read(answer: Answer) -> Answers:
+    def read(answer: ShellResult) -> ClusterResponses:
         parts = bundle.unpack(answer)
         if overview:
             parts[first], parts[second] = driver.split_overview(parts[first])
         readers = {name: partial(part.read, parts[name]) for name, part in said.items()}
-        return Answers(dict(zip(wanted, readers.values(), strict=True)))
+        return ClusterResponses(dict(zip(wanted, readers.values(), strict=True)))
 
-    return Said(bundle.script, read)
+    return RenderedRequest(bundle.script, read)
 
 
-def _overview(wanted: Sequence[Order[Any]], driver: Driver) -> tuple[str, str, str]:
+def _overview(wanted: Sequence[ClusterRequest[Any]], driver: Driver) -> tuple[str, str, str]:
     """The parts for capacity and jobs, and what is said instead of them; empty: nothing."""
     named = [(str(place), order) for place, order in enumerate(wanted)]
     capacities = [name for name, order in named if isinstance(order, requests.ReadCapacity) and not order.queue]
@@ -121,14 +127,14 @@ def _overview(wanted: Sequence[Order[Any]], driver: Driver) -> tuple[str, str, s
     return capacities[0], jobs, driver.overview(prefix)
 
 
-def _as(order: Order[T], text: str, read: Callable[[Answer], T]) -> Said[T]:
+def _as(order: ClusterRequest[T], text: str, read: Callable[[ShellResult], T]) -> RenderedRequest[T]:
     """What is read has the type of the order's answer."""
-    return Said(text, read)
+    return RenderedRequest(text, read)
 
 
 def _to_batch_system(order: object, driver: Driver) -> object:
     match order:
-        case requests.Probe():
+        case requests.ProbeBatchSystem():
             return _as(order, driver.probe(), driver.parse_probe)
         case requests.ReadCapacity(queue):
             return _as(order, driver.capacity(queue), driver.parse_capacity)
@@ -137,11 +143,11 @@ def _to_batch_system(order: object, driver: Driver) -> object:
             return _as(order, text, lambda answer: driver.parse_nodes(answer) if text else None)
         case requests.ListJobs(prefix):
             return _as(order, driver.status(prefix), lambda answer: driver.parse_status(answer, prefix))
-        case requests.ReadHistory(jobs):
+        case requests.ReadJobHistory(jobs):
             return _as(order, driver.history(jobs), driver.parse_history)
-        case requests.Cancel(remote_ids):
+        case requests.CancelJobs(remote_ids):
             return _as(order, driver.cancel(remote_ids), driver.parse_cancel)
-        case requests.Steer(verb, remote_ids):
+        case requests.ControlJobs(verb, remote_ids):
             return _as(order, driver.control(verb, remote_ids), driver.parse_control)
     return None
 
@@ -149,69 +155,75 @@ def _to_batch_system(order: object, driver: Driver) -> object:
 def _to_wrapper(order: object, cluster: ClusterRow, driver: Driver) -> object:
     base = partial(base_of, cluster.config)
     match order:
-        case requests.Submit():
+        case requests.SubmitBatch():
             return _submission(order, base(order.plan.grid_key), cluster, driver)
-        case requests.ReadLoad():
+        case requests.ReadFrontEndLoad():
             return _as(order, LOAD, parse_load)
-        case requests.VisitOutbox(grid, receipt):
+        case requests.CollectRecords(grid, receipt):
             return _as(order, collect(base(grid), receipt), parse_collect)
         case requests.ReadJournals(grid, keys):
             return _as(order, journal(base(grid), keys), lambda answer: parse_journal(answer, keys))
-        case requests.Revoke(grid, keys):
+        case requests.RevokeJobs(grid, keys):
             return _as(order, revoke(base(grid), keys), lambda answer: parse_revoked(answer, keys))
         case requests.VoidBatch(grid, campaign_id, batch_id):
             return _as(order, void_batch(base(grid), campaign_id, batch_id), parse_void)
-        case requests.ReadTail(grid, key, position, stream, max_bytes):
+        case requests.ReadStreamTail(grid, key, position, stream, max_bytes):
             place = (key.campaign_id, key.batch_id, key.index, position, stream)
             return _as(order, tail(base(grid), *place, max_bytes), parse_tail)
-        case requests.FetchOutputs(grid, places, offset, most):
-            return Said(fetch_outputs(base(grid), places, offset, most), partial(parse_outputs, places), is_raw=True)
-        case requests.FetchFiles(grid, parcels, behind, most):
-            return Said(fetch_files(base(grid), parcels, behind, most), partial(parse_files, parcels), is_raw=True)
-        case requests.FetchRest(grid, file, offset, most):
-            return Said(fetch_rest(base(grid), file, offset, most), partial(parse_rest, file), is_raw=True)
-        case requests.AskCache(grid, files):
+        case requests.FetchStreams(grid, places, offset, most):
+            return RenderedRequest(
+                fetch_outputs(base(grid), places, offset, most), partial(parse_outputs, places), is_raw=True
+            )
+        case requests.FetchOutputFiles(grid, parcels, behind, most):
+            return RenderedRequest(
+                fetch_files(base(grid), parcels, behind, most), partial(parse_files, parcels), is_raw=True
+            )
+        case requests.FetchOutputFilePart(grid, file, offset, most):
+            return RenderedRequest(fetch_rest(base(grid), file, offset, most), partial(parse_rest, file), is_raw=True)
+        case requests.ReadCacheState(grid, files):
             return _as(order, ask_cache(base(grid), files), lambda answer: parse_cached(files, answer))
-        case requests.SendPiece(grid, file, offset, content):
+        case requests.AppendToCache(grid, file, offset, content):
             text = take_piece(base(grid), file, offset, len(content))
-            return Said(text, lambda answer: parse_held(answer.as_text), is_raw=True, sent=content)
+            return RenderedRequest(text, lambda answer: parse_held(answer.as_text), is_raw=True, sent=content)
         case requests.SendFiles(grid, sums, content):
-            return Said(
+            return RenderedRequest(
                 take_files(base(grid), secrets.token_hex(8)),
                 lambda answer: parse_taken(sums, answer.as_text),
                 is_raw=True,
                 sent=content,
             )
-        case requests.FinishFile(grid, file):
+        case requests.VerifyCachedFile(grid, file):
             return _as(order, finish_file(base(grid), file), parse_finished)
         case requests.DropParcels(grid, parcels):
             return _as(order, drop_parcels(base(grid), parcels), parse_parcels_dropped)
-        case requests.DropFiles(grid, files):
+        case requests.DropCachedFiles(grid, files):
             return _as(order, drop_files(base(grid), files), parse_dropped)
-        case requests.AskCheckpoints(grid, wishes):
+        case requests.RequestCheckpoints(grid, wishes):
             return _as(order, ask_checkpoints(base(grid), wishes), lambda answer: parse_checkpoints(answer, wishes))
-        case requests.ReadStatus(grid, keys):
+        case requests.ReadJobStatus(grid, keys):
             return _as(order, read_status(base(grid), keys), lambda answer: parse_status_files(answer, keys))
         case requests.AnnounceShutdown(grid, keys, at, machine_only):
             return _as(order, announce(base(grid), keys, at, machine_only=machine_only), parse_told)
-        case requests.WithdrawShutdown(grid, keys, machine_only):
+        case requests.RetractShutdown(grid, keys, machine_only):
             return _as(order, withdraw(base(grid), keys, machine_only=machine_only), parse_told)
         case requests.PurgeCampaign(grid, campaign_id, batch_ids):
             return _as(order, purge_campaign(base(grid), campaign_id, batch_ids), parse_purged)
         case requests.ListBatches(grid):
             return _as(order, list_batches(base(grid)), parse_batches)
-        case requests.ReadBatches(grid, places):
+        case requests.ReadBatchManifests(grid, places):
             return _as(order, read_batches(base(grid), places), parse_jobs)
     raise TypeError(f"nobody has words for {order!r}")
 
 
-def _submission(order: requests.Submit, base: str, cluster: ClusterRow, driver: Driver) -> Said[dict[int, str]]:
+def _submission(
+    order: requests.SubmitBatch, base: str, cluster: ClusterRow, driver: Driver
+) -> RenderedRequest[dict[int, str]]:
     if problems := driver.problems(order.request):
         raise ValueError("; ".join(problems).replace(" NAME ", f" {cluster.name} "))
 
-    def read(answer: Answer) -> dict[int, str]:
+    def read(answer: ShellResult) -> dict[int, str]:
         if answer.status in NOT_WRITTEN:
             raise SubmissionRefused(f"the batch could not be written to the cluster: {answer.err.strip()[-500:]}")
         return driver.parse_submit(answer, order.request)
 
-    return Said(write_batch(order.plan, base, driver.prelude) + driver.submit(order.request), read)
+    return RenderedRequest(write_batch(order.plan, base, driver.prelude) + driver.submit(order.request), read)

@@ -9,19 +9,19 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cigri import drivers
-from cigri.drivers import Control, Driver
+from cigri.drivers import Driver, JobControl
 from cigri.errors import CigriError, TransportError
 from cigri.flow.clusters import ClusterRow
-from cigri.gateway.contract import OrderTaker, Seen
-from cigri.gateway.requests import Answers, Order
-from cigri.gateway.shell_rendering import Said, say, say_all
+from cigri.gateway.contract import ClusterGateway, VisitResults
+from cigri.gateway.requests import ClusterRequest, ClusterResponses
+from cigri.gateway.shell_rendering import RenderedRequest, say, say_all
 from cigri.settings.cluster_config import ClusterConfig
-from cigri.shell.results import Answer, RawAnswer
+from cigri.shell.results import RawShellResult, ShellResult
 from cigri.transports import Transport
 from cigri.transports.local import LocalTransport
 
 if TYPE_CHECKING:
-    from cigri.transports.ssh import Connections
+    from cigri.transports.ssh import SshConnections
 
 logger = logging.getLogger(__name__)
 
@@ -29,23 +29,23 @@ VISITORS = 16  # clusters visited at the same time
 ACCOUNTS = 4  # accounts of one cluster asked at the same time: sshd gives few sessions (MaxSessions)
 CLOSING_PATIENCE = 2.0  # seconds that visits get to end before their connections are taken away
 MOMENT = 1.0  # seconds that an account is waited for that gave no sense before
-NO_ANSWER = Answer(0, "", "")
+NO_ANSWER = ShellResult(0, "", "")
 
 T = TypeVar("T")
 
 
-class Closed(BaseException):
+class GatewayClosed(BaseException):
     """Ends a visit that outlasts its process: no fault of the cluster or of us, so nothing that is noted as one."""
 
 
-class Gateway(OrderTaker):
+class TransportGateway(ClusterGateway):
     """Keeps connections from pass to pass; may be used by several threads."""
 
     def __init__(self) -> None:
         super().__init__()
         self._drivers: dict[int, tuple[ClusterConfig, Driver]] = {}
         self._transports: dict[tuple[int, str], tuple[ClusterConfig, Transport]] = {}
-        self._connections: Connections | None = None
+        self._connections: SshConnections | None = None
         self._is_closed = False
         self._lock = threading.Lock()
         self._visitors = ThreadPoolExecutor(VISITORS, thread_name_prefix="visit")
@@ -66,34 +66,34 @@ class Gateway(OrderTaker):
     def check(self, cluster: ClusterRow) -> None:
         self.driver(cluster)
 
-    def controls(self, cluster: ClusterRow) -> frozenset[Control]:
+    def controls(self, cluster: ClusterRow) -> frozenset[JobControl]:
         return self.driver(cluster).controls
 
-    def prepare(self, cluster: ClusterRow, order: Order[T]) -> Order[T]:
+    def prepare(self, cluster: ClusterRow, order: ClusterRequest[T]) -> ClusterRequest[T]:
         return say(order, cluster, self.driver(cluster))
 
-    def ask(self, cluster: ClusterRow, user: str, order: Order[T]) -> T:
+    def ask(self, cluster: ClusterRow, user: str, order: ClusterRequest[T]) -> T:
         return self._hear(cluster, user, say(order, cluster, self.driver(cluster)))
 
-    def ask_all(self, cluster: ClusterRow, user: str, orders: Sequence[Order[Any]]) -> Answers:
+    def ask_all(self, cluster: ClusterRow, user: str, orders: Sequence[ClusterRequest[Any]]) -> ClusterResponses:
         return self._hear(cluster, user, say_all(orders, cluster, self.driver(cluster)))
 
-    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
+    def run(self, cluster: ClusterRow, user: str, script: str) -> ShellResult:
         """Run sh text on a cluster as a local user; raise what Transport.run does."""
         return self.fetch(cluster, user, script).as_text
 
-    def fetch(self, cluster: ClusterRow, user: str, script: str, sent: bytes = b"") -> RawAnswer:
+    def fetch(self, cluster: ClusterRow, user: str, script: str, sent: bytes = b"") -> RawShellResult:
         """As Transport.fetch."""
         with self._lock:
             self.commands[cluster.name] += 1
         if self._is_closed:
-            raise Closed
+            raise GatewayClosed
         begun = time.monotonic()
         try:
             answer = self._transport(cluster, user).fetch(script, cluster.config.timeout, sent)
         except TransportError:
             if self._is_closed:
-                raise Closed from None
+                raise GatewayClosed from None
             raise
         finally:
             with self._lock:
@@ -107,7 +107,7 @@ class Gateway(OrderTaker):
 
     def visit(
         self, clusters: Sequence[ClusterRow], visit: Callable[[ClusterRow], "Counter[str]"], patience: float
-    ) -> Seen:
+    ) -> VisitResults:
         started: dict[str, Future[Counter[str]]] = {}
         for cluster in clusters:
             running = self._under_way.get(cluster.id)
@@ -122,7 +122,7 @@ class Gateway(OrderTaker):
             is_told = isinstance(error, CigriError)
             logger.error("The visit of cluster %s failed: %s", name, error, exc_info=None if is_told else error)
         reports = {name: future.result() for name, future in ended.items() if name not in failed}
-        return Seen(reports, late, failed)
+        return VisitResults(reports, late, failed)
 
     def side_by_side(self, users: Iterable[str], action: Callable[[str], T]) -> list[T]:
         with ThreadPoolExecutor(ACCOUNTS, thread_name_prefix="account") as pool:
@@ -150,7 +150,7 @@ class Gateway(OrderTaker):
             transport.terminate()
         wait(visits, timeout=CLOSING_PATIENCE)
 
-    def _hear(self, cluster: ClusterRow, user: str, said: Said[T]) -> T:
+    def _hear(self, cluster: ClusterRow, user: str, said: RenderedRequest[T]) -> T:
         if said.is_raw:
             return said.read(self.fetch(cluster, user, said.text, said.sent))
         return said.read(self.run(cluster, user, said.text) if said.text else NO_ANSWER)
@@ -169,8 +169,8 @@ class Gateway(OrderTaker):
         ssh = cluster.config.in_use.ssh
         if ssh is None:
             return LocalTransport(cluster.name, user)
-        from cigri.transports.ssh import Connections  # paramiko takes 0.3 s to import, and many grids need none
+        from cigri.transports.ssh import SshConnections  # paramiko takes 0.3 s to import, and many grids need none
 
         if self._connections is None:
-            self._connections = Connections()
+            self._connections = SshConnections()
         return self._connections.transport(cluster.name, ssh, user)

@@ -9,16 +9,16 @@ SUPERUSER = "root"  # of this host, who owns all campaigns
 KERNEL, PROXY = "kernel", "proxy"  # who vouches for an account itself, and not for one of its tokens
 
 
-class Scope(StrEnum):
+class AccessScope(StrEnum):
     """What may be done by this way of asking; each allows what stands before it, too."""
 
     READ = "read"
     SUBMIT = "submit"
     OPERATE = "operate"
 
-    def allows(self, wanted: "Scope") -> bool:
+    def allows(self, wanted: "AccessScope") -> bool:
         """Is `wanted` this one, or does it stand before it?"""
-        order = list(Scope)
+        order = list(AccessScope)
         return order.index(wanted) <= order.index(self)
 
 
@@ -27,7 +27,7 @@ class Caller(NamedTuple):
 
     user: str
     is_operator: bool = False
-    scope: Scope = Scope.OPERATE
+    scope: AccessScope = AccessScope.OPERATE
     how: str = KERNEL
     sees_of: frozenset[str] = frozenset()
     """Owners whose campaigns this caller sees as they do: of the same group, where the site lets it."""
@@ -37,7 +37,7 @@ class Caller(NamedTuple):
     @property
     def owns_all(self) -> bool:
         """May this caller do to every campaign what its owner may?"""
-        return self.user == SUPERUSER or (self.is_operator and self.scope is Scope.OPERATE)
+        return self.user == SUPERUSER or (self.is_operator and self.scope is AccessScope.OPERATE)
 
     def owns(self, user: str) -> bool:
         """May this caller do all that the owner `user` of a campaign may?"""
@@ -51,7 +51,7 @@ class Caller(NamedTuple):
 # Who may make what makes others believe who they are: tokens, links for browsers, and SSH keys that give tokens.
 
 
-def require_minting(caller: Caller, scope: Scope, what: str, command: str, *, for_root: bool) -> None:
+def require_minting(caller: Caller, scope: AccessScope, what: str, command: str, *, for_root: bool) -> None:
     """A token or a session that makes others would outlive its own revocation."""
     if caller.how not in (KERNEL, PROXY):
         raise Forbidden(f"a token makes no {what}, and this is {caller.how}; run `{command}` on the grid's host")
@@ -59,9 +59,9 @@ def require_minting(caller: Caller, scope: Scope, what: str, command: str, *, fo
     require_asked_for(caller.user, what, for_root=for_root)
 
 
-def require_operating(caller: Caller, scope: Scope, what: str) -> None:
+def require_operating(caller: Caller, scope: AccessScope, what: str) -> None:
     """Raise Forbidden for those of operators whom nobody has made one."""
-    if scope is Scope.OPERATE and not caller.is_operator:
+    if scope is AccessScope.OPERATE and not caller.is_operator:
         raise Forbidden(f"{what} of scope operate are for operators only, and you are {caller.user}")
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 _TOKEN = re.compile(r"cgr_([1-9][0-9]{0,17})_([A-Za-z0-9_-]{43})")
 
 
-class ShownToken(NamedTuple):
+class ParsedToken(NamedTuple):
     id: int
     secret: str
 
@@ -14,10 +14,10 @@ class ShownToken(NamedTuple):
         return f"cgr_{self.id}_{self.secret}"
 
 
-def read_token(text: str) -> ShownToken | None:
+def read_token(text: str) -> ParsedToken | None:
     """None: it is no token, whatever is known."""
     found = _TOKEN.fullmatch(text)
-    return ShownToken(int(found[1]), found[2]) if found else None
+    return ParsedToken(int(found[1]), found[2]) if found else None
 
 
 def hash_of(secret: str) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 CREDENTIALS = struct.Struct("3i")
 
 
-class Peer(NamedTuple):
+class SocketPeer(NamedTuple):
     """A process at the other end of a unix socket, as it was when it connected, or began to listen."""
 
     pid: int
@@ -15,6 +15,6 @@ class Peer(NamedTuple):
     gid: int
 
 
-def peer_of(sock: socket.socket) -> Peer:
+def peer_of(sock: socket.socket) -> SocketPeer:
     """As the kernel keeps it; of another user namespace it knows the number that counts here."""
-    return Peer(*CREDENTIALS.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)))
+    return SocketPeer(*CREDENTIALS.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)))

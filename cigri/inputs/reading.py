@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from cigri.errors import DescriptionError, Problem
+from cigri.errors import DescriptionError, DescriptionProblem
 from cigri.jdl.problems import did_you_mean, place_of, shown
 from cigri.jdl.value_types import HOME
 
@@ -18,7 +18,7 @@ INPUT_KEYS = ("from", "to")
 USUAL_MODE = 0o700
 
 
-class ReadInput(NamedTuple):
+class LocalInput(NamedTuple):
     """A file, or a directory that travels packed; `where` is its path from anywhere."""
 
     path: str
@@ -32,7 +32,7 @@ class ReadInput(NamedTuple):
         return packed(self.where) if self.is_packed else _opened(self.where)
 
 
-class _Sum:
+class _HashingWriter:
     """Takes the sum of what is written to it."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class _Sum:
         return self.size
 
 
-def read_inputs(described: object, base: Path) -> tuple[object, list[ReadInput]]:
+def read_inputs(described: object, base: Path) -> tuple[object, list[LocalInput]]:
     """The description with what it takes along as it was read, and what is to be sent.
 
     Relative paths are from `base` on. Raise DescriptionError for what cannot be read.
@@ -75,9 +75,9 @@ class InputReader:
 
     def __init__(self, base: Path) -> None:
         self._base = base
-        self._known: dict[Path, ReadInput] = {}
-        self.found: dict[str, ReadInput] = {}
-        self.problems: list[Problem] = []
+        self._known: dict[Path, LocalInput] = {}
+        self.found: dict[str, LocalInput] = {}
+        self.problems: list[DescriptionProblem] = []
 
     def filled(self, block: dict[str, Any], place: Callable[..., str]) -> dict[str, Any]:
         """The block with its inputs as they were read."""
@@ -99,19 +99,19 @@ class InputReader:
             read = self._known_or_read(path)
         except (OSError, ValueError) as error:
             reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
-            self.problems.append(Problem(place, reason))
+            self.problems.append(DescriptionProblem(place, reason))
             return value
         self.found[read.sha256] = read
         return {"path": path, "to": to, "sha256": read.sha256, "size": read.size, "packed": read.is_packed}
 
-    def read_file(self, path: str) -> ReadInput:
+    def read_file(self, path: str) -> LocalInput:
         """A file of a task; raise OSError for what is none, or cannot be read."""
         read = self._known_or_read(path)
         if read.is_packed:
             raise OSError(None, f"{path} is a directory: pack it, or name it in inputs")
         return self.found.setdefault(read.sha256, read)
 
-    def _known_or_read(self, path: str) -> ReadInput:
+    def _known_or_read(self, path: str) -> LocalInput:
         where = self._base / HOME.sub(lambda _: str(Path.home()), path, count=1)
         if where not in self._known:
             try:
@@ -121,14 +121,14 @@ class InputReader:
         return self._known[where]
 
 
-def _summed(path: str, where: Path) -> ReadInput:
+def _summed(path: str, where: Path) -> LocalInput:
     if stat.S_ISDIR(where.stat().st_mode):
-        taken = _Sum()
+        taken = _HashingWriter()
         _pack(where, taken)
-        return ReadInput(path, taken.sha256.hexdigest(), taken.size, True, where)
+        return LocalInput(path, taken.sha256.hexdigest(), taken.size, True, where)
     with _opened(where) as content:
         sum = file_digest(content, "sha256").hexdigest()
-        return ReadInput(path, sum, content.tell(), False, where)
+        return LocalInput(path, sum, content.tell(), False, where)
 
 
 def packed(directory: Path) -> BinaryIO:

@@ -17,7 +17,7 @@ MODE = 0o400
 PRIVATE_DIRECTORY = 0o700
 
 
-class InputLost(CigriError):
+class StoredInputMissing(CigriError):
     """The table says that a file is in the store, and it is not."""
 
 
@@ -33,15 +33,17 @@ class InputStore:
         self._directory = directory
 
     def open(self, digest: str, size: int) -> BinaryIO:
-        """To read it; raise InputLost where it is not there, or another size."""
+        """To read it; raise StoredInputMissing where it is not there, or another size."""
         content = self._opened(digest)
         if os.fstat(content.fileno()).st_size != size:
             content.close()
-            raise InputLost(f"{self._place(digest)} has not its {size} bytes any more; submit the campaign again")
+            raise StoredInputMissing(
+                f"{self._place(digest)} has not its {size} bytes any more; submit the campaign again"
+            )
         return content
 
     def open_any(self, digest: str) -> BinaryIO:
-        """To read it, whatever its size; raise InputLost where it is not there."""
+        """To read it, whatever its size; raise StoredInputMissing where it is not there."""
         return self._opened(digest)
 
     def holds(self, digest: str) -> bool:
@@ -105,7 +107,7 @@ class InputStore:
         try:
             return path.open("rb")
         except OSError as error:
-            raise InputLost(f"{path} cannot be read: {error.strerror}; submit the campaign again") from None
+            raise StoredInputMissing(f"{path} cannot be read: {error.strerror}; submit the campaign again") from None
 
     @property
     def _arriving(self) -> Path:

@@ -6,18 +6,18 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from cigri.errors import DescriptionError, Problem
-from cigri.inputs.reading import InputReader, ReadInput, named
+from cigri.errors import DescriptionError, DescriptionProblem
+from cigri.inputs.reading import InputReader, LocalInput, named
 from cigri.inputs.sums import written_sums
 from cigri.jdl.command import Filling
 from cigri.jdl.parameters import Parameter, names_of, parse_source
-from cigri.jdl.problems import CountedFaults
-from cigri.jdl.sweep import Countable
+from cigri.jdl.problems import ProblemCounter
+from cigri.jdl.sweep import SizedIterable
 
 FIELD = "task_inputs"
 
 
-class SumsOfTasks(NamedTuple):
+class TaskChecksums(NamedTuple):
     """What is sent beside the files: the sums of those of each task."""
 
     text: bytes
@@ -43,13 +43,13 @@ class ReadTaskFiles(NamedTuple):
     """`described`: as a description has them; the files, each once, and which task has which."""
 
     described: dict[str, Any]
-    files: list[ReadInput]
-    sums: SumsOfTasks
+    files: list[LocalInput]
+    sums: TaskChecksums
 
 
 def read_described(
     described: object, beside: Iterable[object], base: Path
-) -> tuple[object, list[ReadInput | SumsOfTasks]]:
+) -> tuple[object, list[LocalInput | TaskChecksums]]:
     """The description with the files of its tasks as they were read, and what is to be sent.
 
     Relative paths are from `base` on. Raise DescriptionError for what cannot be read.
@@ -59,7 +59,7 @@ def read_described(
         return described, []
     if not (wanted := [wanted] if isinstance(wanted, str) else wanted):
         return described, []
-    problems: list[Problem] = []
+    problems: list[DescriptionProblem] = []
     tasks = parse_source({key.lower(): value for key, value in described.items()}, list(beside), problems)
     if tasks is None:
         raise DescriptionError(problems)
@@ -67,17 +67,17 @@ def read_described(
     return {**described, keys[0]: read.described}, [*read.files, read.sums]
 
 
-def read_files(wanted: Sequence[object], tasks: Countable[Parameter], first: int, base: Path) -> ReadTaskFiles:
+def read_files(wanted: Sequence[object], tasks: SizedIterable[Parameter], first: int, base: Path) -> ReadTaskFiles:
     """Of tasks that are numbered from `first` on; raise DescriptionError for what cannot be read."""
     try:
         files = [named(value) for value in wanted]
     except ValueError as error:
-        raise DescriptionError([Problem(FIELD, str(error))]) from None
+        raise DescriptionError([DescriptionProblem(FIELD, str(error))]) from None
     reader = InputReader(base)
     names = names_of(next(iter(tasks), None))
     paths = [Filling(path, names) for path, _ in files]
-    problems: list[Problem] = []
-    faults = CountedFaults(problems, "files of tasks cannot be read")
+    problems: list[DescriptionProblem] = []
+    faults = ProblemCounter(problems, "files of tasks cannot be read")
 
     def sums() -> Iterator[list[str]]:
         for number, parameter in enumerate(tasks, start=first):
@@ -93,7 +93,7 @@ def read_files(wanted: Sequence[object], tasks: Countable[Parameter], first: int
     faults.close(FIELD)
     if problems:
         raise DescriptionError(problems)
-    read, listed = list(reader.found.values()), SumsOfTasks(text)
+    read, listed = list(reader.found.values()), TaskChecksums(text)
     described = {
         "files": [{"path": path, "to": to} for path, to in files],
         "sums": listed.sha256,

@@ -3,23 +3,23 @@
 `parse` reads a text as a Description; a Command turns its settings and one parameter into what runs on a cluster.
 """
 
-from cigri.jdl.cluster_settings import ClusterSettings, Defaults
-from cigri.jdl.command import Command, command, directory, environment, script
-from cigri.jdl.description import Description, Heading
+from cigri.jdl.cluster_settings import ClusterSettings, JobDefaults
+from cigri.jdl.command import CommandTemplate, command, directory, environment, script
+from cigri.jdl.description import CampaignDescription, CampaignFields
 from cigri.jdl.parameters import Parameter, names_of
 from cigri.jdl.parsing import additional, parse, parse_described
-from cigri.jdl.resources import Resources
+from cigri.jdl.resources import JobResources
 from cigri.jdl.text_formats import Format, format_of
 
 __all__ = [
+    "CampaignDescription",
+    "CampaignFields",
     "ClusterSettings",
-    "Command",
-    "Defaults",
-    "Description",
+    "CommandTemplate",
     "Format",
-    "Heading",
+    "JobDefaults",
+    "JobResources",
     "Parameter",
-    "Resources",
     "additional",
     "command",
     "directory",

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NoReturn
 
 from cigri.formats import units
-from cigri.formats.lexer import END_OF_TEXT, Tokens
+from cigri.formats.lexer import END_OF_TEXT, Lexer
 from cigri.jdl.parameters import Parameter
 from cigri.jdl.problems import complaint, did_you_mean, shown, wrong
 from cigri.jdl.quoting import split
@@ -42,7 +42,7 @@ _COMPUTED = re.compile(r"[{}()*/+,]")
 _SLOT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[1-9][0-9]{0,3}|")
 
 
-class Formula:
+class AmountFormula:
     """An amount in whole units, MB if it `is_size`; raise ValueError when the text is none."""
 
     def __init__(self, text: str, *, is_size: bool) -> None:
@@ -50,7 +50,7 @@ class Formula:
             raise complaint(f"is longer than {LONGEST_FORMULA} characters", "compute it in the parameters")
         self.text, self.is_size = text.strip(), is_size
         self.slots: list[str] = []
-        self._tokens = Tokens(self.text, _TOKEN, self._fail_where_no_token_is)
+        self._tokens = Lexer(self.text, _TOKEN, self._fail_where_no_token_is)
         self._node = self._sum()
         if self._tokens.next.kind != END_OF_TEXT:
             self._fail(f"{self._tokens.next.shown} is not expected there")
@@ -139,9 +139,9 @@ class Formula:
 
 
 @lru_cache(maxsize=256)
-def formula(text: str, *, is_size: bool) -> Formula:
+def formula(text: str, *, is_size: bool) -> AmountFormula:
     """As Formula; one that was read lately is not parsed again."""
-    return Formula(text, is_size=is_size)
+    return AmountFormula(text, is_size=is_size)
 
 
 def read_amount(value: object, *, is_size: bool) -> int | str:

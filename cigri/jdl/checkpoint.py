@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from cigri.formats.units import HOW_DURATION
-from cigri.jdl.optional_settings import Wish, wish
+from cigri.jdl.optional_settings import OptionalSettings, wish
 from cigri.jdl.problems import complaint, wrong
 from cigri.jdl.value_types import Line, Seconds, whole_seconds
 
@@ -31,7 +31,7 @@ def _period(value: object) -> object:
     return value if value == "never" else whole_seconds(value)
 
 
-class Checkpoint(Wish):
+class CheckpointSettings(OptionalSettings):
     """The signal that asks for it, how long before the walltime it comes, and how often else (None: as it pays)."""
 
     usual: ClassVar[str] = "signal before the walltime"
@@ -41,7 +41,7 @@ class Checkpoint(Wish):
     period: Annotated[int | Literal["never"], BeforeValidator(_period)] | None = None
 
 
-def _fits(checkpoint: Checkpoint | None, info: ValidationInfo) -> Checkpoint | None:
+def _fits(checkpoint: CheckpointSettings | None, info: ValidationInfo) -> CheckpointSettings | None:
     walltime = info.data.get("walltime")
     if checkpoint is not None and walltime is not None and checkpoint.before_walltime >= walltime:
         message = f"before_walltime ({checkpoint.before_walltime} s) is not less than the walltime ({walltime} s)"
@@ -49,5 +49,5 @@ def _fits(checkpoint: Checkpoint | None, info: ValidationInfo) -> Checkpoint | N
     return checkpoint
 
 
-CheckpointOrNone = Annotated[Checkpoint | None, BeforeValidator(wish), AfterValidator(_fits)]
+CheckpointOrNone = Annotated[CheckpointSettings | None, BeforeValidator(wish), AfterValidator(_fits)]
 """Stands after `walltime` in a model."""

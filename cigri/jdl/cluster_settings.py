@@ -9,8 +9,8 @@ from cigri.formats.units import COUNTED_IN_MB
 from cigri.jdl.backend_options import BackendWords
 from cigri.jdl.checkpoint import CheckpointOrNone
 from cigri.jdl.inputs import Inputs
-from cigri.jdl.outputs import Collect, CollectOutputs, Outputs
-from cigri.jdl.resources import Resources
+from cigri.jdl.outputs import CollectOutputs, CollectSettings, Outputs
+from cigri.jdl.resources import JobResources
 from cigri.jdl.task_inputs import TaskInputsOrNone
 from cigri.jdl.value_types import (
     CommandLine,
@@ -29,7 +29,7 @@ from cigri.jdl.value_types import (
 from cigri.settings.algorithms import AlgorithmOrNone
 
 
-class Defaults(NamedTuple):
+class JobDefaults(NamedTuple):
     """What holds where a description says nothing; by the settings of the installation."""
 
     walltime: int = 3600
@@ -53,7 +53,7 @@ class ClusterSettings(BaseModel):
     exec_directory: Directory = "$HOME"
     own_directory: Truth = False
     environment: Environment = {}
-    resources: Resources = Resources()
+    resources: JobResources = JobResources()
     walltime: Seconds = 3600
     duration: Seconds | None = None
     type: TypeOfJobs = "best-effort"
@@ -71,7 +71,7 @@ class ClusterSettings(BaseModel):
     inputs: Inputs = ()
     task_inputs: TaskInputsOrNone = None
     outputs: Annotated[Outputs, Field(validation_alias=AliasChoices("outputs", "output_file"))] = ()
-    collect: CollectOutputs = Collect()
+    collect: CollectOutputs = CollectSettings()
     temporal_grouping: Truth = True
     dimensional_grouping: Truth = True
     keep_tmp: Truth = False

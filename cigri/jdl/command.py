@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
-from cigri.errors import Problem
+from cigri.errors import DescriptionProblem
 from cigri.jdl.cluster_settings import ClusterSettings
 from cigri.jdl.inputs import checked_name
 from cigri.jdl.parameters import Parameter, names_of
@@ -13,10 +13,10 @@ from cigri.jdl.problems import did_you_mean, place_of
 from cigri.jdl.quoting import split
 from cigri.jdl.sweep import SweepScalar
 from cigri.jdl.value_types import HOME
-from cigri.shell.words import WILDCARD, WantedFile, Word, literal
+from cigri.shell.words import WILDCARD, OutputPattern, ShellWord, literal
 
 MACROS = frozenset({"CAMPAIGN_ID", "index"})
-OWN_DIRECTORY = Word("")
+OWN_DIRECTORY = ShellWord("")
 """A fresh one, which the wrapper makes for the task."""
 
 _BRACES = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}|[{}]")
@@ -30,7 +30,7 @@ class _Template(NamedTuple):
     at_home: bool
 
 
-class Command:
+class CommandTemplate:
     """A cluster's templates, read once for all tasks; `names` are those of the campaign's named parameters."""
 
     def __init__(self, settings: ClusterSettings, names: Collection[str] = ()) -> None:
@@ -39,27 +39,27 @@ class Command:
         self._environment = {name: _readable(text, names) for name, text in settings.environment.items()}
         files = settings.task_inputs.files if settings.task_inputs else ()
         self._own_inputs = [_readable(file.to, names) for file in files]
-        self._outputs = [WantedFile(_readable(text, names), not WILDCARD.search(text)) for text in settings.outputs]
+        self._outputs = [OutputPattern(_readable(text, names), not WILDCARD.search(text)) for text in settings.outputs]
 
-    def words(self, parameter: Parameter, *, campaign_id: int, number: int) -> tuple[Word, ...]:
+    def words(self, parameter: Parameter, *, campaign_id: int, number: int) -> tuple[ShellWord, ...]:
         """The argument vector; what a parameter holds is never split again nor expanded."""
         values = _values(parameter, campaign_id, number)
-        own = [Word(text.format_map(values), at_home) for text, at_home in self._words]
+        own = [ShellWord(text.format_map(values), at_home) for text, at_home in self._words]
         match parameter:
             case str():
-                own += [Word(word) for word in split(parameter)]
+                own += [ShellWord(word) for word in split(parameter)]
             case list():
-                own += [Word(word) for word in parameter]
+                own += [ShellWord(word) for word in parameter]
         return tuple(own)
 
-    def directory(self, parameter: Parameter, *, campaign_id: int, number: int) -> Word:
+    def directory(self, parameter: Parameter, *, campaign_id: int, number: int) -> ShellWord:
         """Where the command runs; a relative path is below the home."""
         if self._directory is None:
             return OWN_DIRECTORY
         text = self._directory.text.format_map(_values(parameter, campaign_id, number))
         if self._directory.at_home or not text:
-            return Word(text, at_home=True)
-        return Word(text) if text.startswith("/") else Word(f"/{text}", at_home=True)
+            return ShellWord(text, at_home=True)
+        return ShellWord(text) if text.startswith("/") else ShellWord(f"/{text}", at_home=True)
 
     def environment(self, parameter: Parameter, *, campaign_id: int, number: int) -> dict[str, str]:
         """The variables that the user asked for."""
@@ -73,7 +73,7 @@ class Command:
         values = _values(parameter, campaign_id, number)
         return tuple(checked_name(text.format_map(values)) for text in self._own_inputs)
 
-    def outputs(self, parameter: Parameter, *, campaign_id: int, number: int) -> tuple[WantedFile, ...]:
+    def outputs(self, parameter: Parameter, *, campaign_id: int, number: int) -> tuple[OutputPattern, ...]:
         """What is brought of its files, directories before what lies in them; what a parameter holds is no pattern."""
         values = _values(parameter, campaign_id, number)
         literals = {name: literal(text) for name, text in values.items()}
@@ -94,19 +94,19 @@ class Filling:
         return self._text.format_map(values)
 
 
-def command(settings: ClusterSettings, parameter: Parameter, *, campaign_id: int, number: int) -> tuple[Word, ...]:
+def command(settings: ClusterSettings, parameter: Parameter, *, campaign_id: int, number: int) -> tuple[ShellWord, ...]:
     """The argument vector of one task; for many tasks keep a Command."""
-    return Command(settings, names_of(parameter)).words(parameter, campaign_id=campaign_id, number=number)
+    return CommandTemplate(settings, names_of(parameter)).words(parameter, campaign_id=campaign_id, number=number)
 
 
-def directory(settings: ClusterSettings, parameter: Parameter, *, campaign_id: int, number: int) -> Word:
+def directory(settings: ClusterSettings, parameter: Parameter, *, campaign_id: int, number: int) -> ShellWord:
     """The directory of one task."""
-    return Command(settings, names_of(parameter)).directory(parameter, campaign_id=campaign_id, number=number)
+    return CommandTemplate(settings, names_of(parameter)).directory(parameter, campaign_id=campaign_id, number=number)
 
 
 def environment(settings: ClusterSettings, parameter: Parameter, *, campaign_id: int, number: int) -> dict[str, str]:
     """The variables of one task."""
-    return Command(settings, names_of(parameter)).environment(parameter, campaign_id=campaign_id, number=number)
+    return CommandTemplate(settings, names_of(parameter)).environment(parameter, campaign_id=campaign_id, number=number)
 
 
 def script(lines: Sequence[str], *, campaign_id: int) -> str:
@@ -117,23 +117,25 @@ def script(lines: Sequence[str], *, campaign_id: int) -> str:
 
 def unknown_names(
     clusters: Mapping[str, ClusterSettings], names: Collection[str], place: Callable[..., str] = place_of
-) -> Iterator[Problem]:
+) -> Iterator[DescriptionProblem]:
     """Every {name} in a template that named parameters do not fill."""
     for cluster, settings in clusters.items():
         for steps, text in _texts(settings):
             for name in _placeholders(text):
                 if name not in MACROS and name not in names:
                     hint = did_you_mean(name, [*names, *MACROS]) or f"write {{{{{name}}}}} if the braces are meant"
-                    yield Problem(place("clusters", cluster, *steps), f"no parameter is called {name!r}", hint)
+                    yield DescriptionProblem(
+                        place("clusters", cluster, *steps), f"no parameter is called {name!r}", hint
+                    )
 
 
-def unused_names(clusters: Mapping[str, ClusterSettings], names: Collection[str]) -> Iterator[Problem]:
+def unused_names(clusters: Mapping[str, ClusterSettings], names: Collection[str]) -> Iterator[DescriptionProblem]:
     """Every name of the named parameters that no cluster makes use of."""
     texts = (text for settings in clusters.values() for _, text in _texts(settings))
     used = {name for text in texts for name in _placeholders(text)}
     for name in sorted(set(names) - used):
         hint = f"write {{{name}}} in exec_file, exec_directory, environment, task_inputs, outputs or resources"
-        yield Problem("params", f"the parameter {name!r} is used nowhere", hint)
+        yield DescriptionProblem("params", f"the parameter {name!r} is used nowhere", hint)
 
 
 def _texts(settings: ClusterSettings) -> Iterator[tuple[tuple[str | int, ...], str]]:
@@ -172,7 +174,7 @@ def _readable(text: str, names: Collection[str]) -> str:
     return _BRACES.sub(piece, text)
 
 
-def _filled(output: WantedFile, values: Mapping[str, str], literals: Mapping[str, str]) -> str:
+def _filled(output: OutputPattern, values: Mapping[str, str], literals: Mapping[str, str]) -> str:
     return output.text.format_map(values if output.is_name else literals)
 
 
@@ -192,7 +194,7 @@ def _written(value: SweepScalar) -> str:
 # A task as a person would run it in a shell on the cluster.
 
 
-class ByHand(NamedTuple):
+class ManualCommand(NamedTuple):
     """All quoted for sh; `line` goes to the directory, sets the variables and runs the command."""
 
     directory: str
@@ -200,10 +202,10 @@ class ByHand(NamedTuple):
     line: str
 
 
-def by_hand(settings: ClusterSettings, parameter: object, campaign_id: int, number: int) -> ByHand:
+def by_hand(settings: ClusterSettings, parameter: object, campaign_id: int, number: int) -> ManualCommand:
     """One task, of a parameter as it was stored."""
     given = cast(Parameter, parameter)  # it was checked when it was submitted
-    command = Command(settings, names_of(given))
+    command = CommandTemplate(settings, names_of(given))
     numbers = {"campaign_id": campaign_id, "number": number}
     where = command.directory(given, **numbers)
     directory = '"$(mktemp -d)"' if where == OWN_DIRECTORY else where.quoted()
@@ -211,4 +213,4 @@ def by_hand(settings: ClusterSettings, parameter: object, campaign_id: int, numb
     own = {"CIGRI_CAMPAIGN_ID": str(campaign_id), "CIGRI_TASK_NUMBER": str(number)}
     environment = own | command.environment(given, **numbers)
     variables = " ".join(f"{name}={shlex.quote(text)}" for name, text in environment.items())
-    return ByHand(directory, words, f"cd {directory} && env {variables} {words}")
+    return ManualCommand(directory, words, f"cd {directory} && env {variables} {words}")

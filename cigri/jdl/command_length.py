@@ -5,22 +5,22 @@ Nearly all tasks are far below the limits, as the lengths of their parameters sh
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from cigri.errors import Problem
+from cigri.errors import DescriptionProblem
 from cigri.jdl.cluster_settings import ClusterSettings
-from cigri.jdl.command import Command
-from cigri.jdl.dirac.parametric_jobs import Rows
+from cigri.jdl.command import CommandTemplate
+from cigri.jdl.dirac.parametric_jobs import ParameterRows
 from cigri.jdl.parameters import (
     LONGEST_WRITTEN_NUMBER,
     OF_EACH,
-    Numbers,
+    NumberedParameters,
     Parameter,
-    ReadAgain,
+    RepeatableParameters,
     length_of,
     names_of,
     written_length,
 )
-from cigri.jdl.problems import CountedFaults
-from cigri.jdl.sweep import Countable, Sweep, SweepScalar
+from cigri.jdl.problems import ProblemCounter
+from cigri.jdl.sweep import ParameterSweep, SizedIterable, SweepScalar
 
 LONGEST_WORD = 131_071
 """Bytes; of a variable with its name."""
@@ -33,8 +33,8 @@ OTHERS_TOO_LONG = "tasks have words that are too long"
 
 def check_length(
     clusters: Mapping[str, ClusterSettings],
-    tasks: Countable[Parameter],
-    problems: list[Problem],
+    tasks: SizedIterable[Parameter],
+    problems: list[DescriptionProblem],
     place: Callable[[int], str] = "task {}".format,
 ) -> None:
     """A problem for each task whose words are too long, or too many, on one of the clusters; `place` names a task."""
@@ -43,8 +43,8 @@ def check_length(
         return
     distinct = {tuple(_templates(settings)): settings for settings in clusters.values()}
     safe = min(map(_safe_length, distinct), default=0)
-    faults = CountedFaults(problems, OTHERS_TOO_LONG)
-    commands = [Command(settings, names_of(first)) for settings in distinct.values()]
+    faults = ProblemCounter(problems, OTHERS_TOO_LONG)
+    commands = [CommandTemplate(settings, names_of(first)) for settings in distinct.values()]
     for number, parameter in _suspects(tasks, safe):
         if fault := next(filter(None, (_fault(command, parameter, number) for command in commands)), ""):
             faults.add(place(number), fault)
@@ -76,7 +76,7 @@ def _safe_length(templates: Iterable[str]) -> int:
     return (LONGEST_WORD - len(whole.encode())) // (WIDEST * (1 + whole.count("{")))
 
 
-def _suspects(tasks: Countable[Parameter], safe: int) -> Iterator[tuple[int, Parameter]]:
+def _suspects(tasks: SizedIterable[Parameter], safe: int) -> Iterator[tuple[int, Parameter]]:
     """The first one, and all that may be too long."""
     if _are_all_short(tasks, safe):
         yield from zip(range(1), tasks, strict=False)
@@ -86,15 +86,15 @@ def _suspects(tasks: Countable[Parameter], safe: int) -> Iterator[tuple[int, Par
             yield number, parameter
 
 
-def _are_all_short(tasks: Countable[Parameter], safe: int) -> bool:
+def _are_all_short(tasks: SizedIterable[Parameter], safe: int) -> bool:
     """Are all known to be short without going through them?"""
-    columns: Iterable[Countable[SweepScalar]]
+    columns: Iterable[SizedIterable[SweepScalar]]
     match tasks:
-        case ReadAgain():
+        case RepeatableParameters():
             return tasks.longest <= safe
-        case Numbers():
+        case NumberedParameters():
             columns = [range(1)]
-        case Sweep(columns_by_name) | Rows(_, columns_by_name):
+        case ParameterSweep(columns_by_name) | ParameterRows(_, columns_by_name):
             columns = columns_by_name.values()
         case _:
             return False
@@ -104,7 +104,7 @@ def _are_all_short(tasks: Countable[Parameter], safe: int) -> bool:
     return sum(lengths) <= safe
 
 
-def _fault(command: Command, parameter: Parameter, number: int) -> str:
+def _fault(command: CommandTemplate, parameter: Parameter, number: int) -> str:
     words = command.words(parameter, campaign_id=0, number=number)
     variables = command.environment(parameter, campaign_id=0, number=number)
     return fault_of_words([*(word.text for word in words), *(f"{name}={value}" for name, value in variables.items())])

@@ -31,7 +31,7 @@ def checked_name(value: str) -> str:
     return value
 
 
-class Input(BaseModel):
+class InputFile(BaseModel):
     """`path`: as its user wrote it; `to`: its name for tasks. `packed`: it was a directory, and is an archive of it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -55,7 +55,7 @@ def _read(value: object) -> object:
     raise wrong("a list of files and directories", value)
 
 
-def _apart(inputs: tuple[Input, ...], info: ValidationInfo) -> tuple[Input, ...]:
+def _apart(inputs: tuple[InputFile, ...], info: ValidationInfo) -> tuple[InputFile, ...]:
     """No name is that of two, nor lies in another one."""
     if inputs:
         require_one_directory(info)
@@ -73,5 +73,5 @@ def _apart(inputs: tuple[Input, ...], info: ValidationInfo) -> tuple[Input, ...]
     return inputs
 
 
-Inputs = Annotated[tuple[Input, ...], BeforeValidator(_read), AfterValidator(_apart)]
+Inputs = Annotated[tuple[InputFile, ...], BeforeValidator(_read), AfterValidator(_apart)]
 """Stands after `checkpoint` and `idempotent` in a model."""

@@ -4,13 +4,13 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from cigri.formats.subscriptions import HOW_SUBSCRIPTION, Subscribing, read_subscribing
+from cigri.formats.subscriptions import HOW_SUBSCRIPTION, SubscriptionRequest, read_subscribing
 from cigri.jdl.problems import complaint, wrong
 
 MOST_ADDRESSES = 10
 
 
-def _told(value: object) -> tuple[Subscribing, ...]:
+def _told(value: object) -> tuple[SubscriptionRequest, ...]:
     """Of what is written alike the last one holds."""
     written = [value] if isinstance(value, str) else value
     if not isinstance(written, list | tuple):
@@ -21,8 +21,8 @@ def _told(value: object) -> tuple[Subscribing, ...]:
     return tuple({(each.channel, each.target): each for each in read}.values())
 
 
-def _read(value: object) -> Subscribing:
-    if isinstance(value, Subscribing):
+def _read(value: object) -> SubscriptionRequest:
+    if isinstance(value, SubscriptionRequest):
         return value
     if not isinstance(value, str):
         raise wrong("whom to tell", value, f"write {HOW_SUBSCRIPTION}")
@@ -32,4 +32,4 @@ def _read(value: object) -> Subscribing:
         raise complaint(str(error)) from None
 
 
-Notify = Annotated[tuple[Subscribing, ...], BeforeValidator(_told)]
+Notify = Annotated[tuple[SubscriptionRequest, ...], BeforeValidator(_told)]

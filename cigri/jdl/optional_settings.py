@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from cigri.jdl.problems import complaint, did_you_mean, wrong
 
 
-class Wish(BaseModel):
+class OptionalSettings(BaseModel):
     """The settings of one such thing, each with a default; `usual` is a name for these, as in "the usual budget"."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

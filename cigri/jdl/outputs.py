@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from cigri.jdl.amounts import read_amount
-from cigri.jdl.optional_settings import Wish
+from cigri.jdl.optional_settings import OptionalSettings
 from cigri.jdl.problems import complaint, shown, wrong
 from cigri.jdl.value_types import HOME, Line, Seconds, Text
 from cigri.outputs.destination import NUMBER
@@ -43,7 +43,7 @@ def _megabytes(value: object) -> int:
     return amount
 
 
-class Collect(Wish):
+class CollectSettings(OptionalSettings):
     """When outputs are brought: after a success only, or however the task has ended; and where to, if by themselves.
 
     `max`: MB that those of a task may have to come by themselves. `keep`: seconds that they stay on the cluster then.
@@ -110,12 +110,12 @@ Outputs = Annotated[
 """Stands after `checkpoint` and `idempotent` in a model."""
 
 
-def _has_outputs(collect: Collect, info: ValidationInfo) -> Collect:
+def _has_outputs(collect: CollectSettings, info: ValidationInfo) -> CollectSettings:
     """What tasks print is brought by `gridget` in any case."""
     if collect.to and not info.data.get("outputs", ()):
         raise complaint("nothing is to be collected", 'name files in outputs, for example ["result.h5", "log/*.txt"]')
     return collect
 
 
-CollectOutputs = Annotated[Collect, AfterValidator(_has_outputs)]
+CollectOutputs = Annotated[CollectSettings, AfterValidator(_has_outputs)]
 """Stands after `outputs` in a model."""

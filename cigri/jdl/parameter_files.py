@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from cigri.errors import DescriptionError, Problem
+from cigri.errors import DescriptionError, DescriptionProblem
 from cigri.formats.units import MEGABYTE, as_size
 
 LARGEST_TEXT = 256 * MEGABYTE
@@ -51,7 +51,7 @@ def lines_of(path: Path) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class FileLines:
+class ParameterFileLines:
     """The lines of a param_file, read anew each time; raise DescriptionError where that cannot be done."""
 
     path: Path
@@ -61,7 +61,9 @@ class FileLines:
             yield from lines_of(self.path)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise DescriptionError([Problem("param_file", f"{self.path} cannot be read: {reason}")]) from None
+            raise DescriptionError(
+                [DescriptionProblem("param_file", f"{self.path} cannot be read: {reason}")]
+            ) from None
 
     @property
     def can_be_read_again(self) -> bool:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from cigri.errors import Problem
-from cigri.jdl.problems import CountedFaults, place_of, shown
+from cigri.errors import DescriptionProblem
+from cigri.jdl.problems import ProblemCounter, place_of, shown
 from cigri.jdl.quoting import BLANKS, is_balanced
-from cigri.jdl.sweep import MOST_TASKS, Countable, Sweep, SweepScalar, is_number, parse_range
+from cigri.jdl.sweep import MOST_TASKS, ParameterSweep, SizedIterable, SweepScalar, is_number, parse_range
 from cigri.jdl.value_types import IDENTIFIER, unsendable, whole
 
 Parameter = str | list[str] | dict[str, SweepScalar]
@@ -28,7 +28,7 @@ _is_suspect = re.compile("['\"\\\\\0\ud800-\udfff]").search
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumberedParameters:
     """CiGri's nb_jobs: the lines "0" to "count - 1"."""
 
     count: int
@@ -50,14 +50,14 @@ Reader = Callable[[object], tuple[Parameter, str]]
 
 
 @dataclass(frozen=True)
-class ReadAgain:
+class RepeatableParameters:
     """Parameters that were looked at once, and are read anew each time: a million need not be kept.
 
     `longest`: characters, as length_of counts them. `is_same`: they are the items as they are; else some are blank, or
     numbers that are to be text.
     """
 
-    items: Countable[object]
+    items: SizedIterable[object]
     read: Reader
     count: int
     longest: int
@@ -78,8 +78,8 @@ class ReadAgain:
 
 
 def parse_source(
-    top: Mapping[str, object], beside: Countable[object], problems: list[Problem]
-) -> Countable[Parameter] | None:
+    top: Mapping[str, object], beside: SizedIterable[object], problems: list[DescriptionProblem]
+) -> SizedIterable[Parameter] | None:
     """The parameters, wherever they are; None when that is not clear.
 
     `beside` the description are those of its params, which are empty then, or the lines of its param_file.
@@ -87,17 +87,19 @@ def parse_source(
     given = [source for source in SOURCES if top.get(source) is not None] or (["params"] if len(beside) else [])
     if len(given) != 1:
         several = f"{' and '.join(given)} are given" if given else "no parameters are given"
-        problems.append(Problem(given[0] if given else "params", several, f"give one of {', '.join(SOURCES)}"))
+        problems.append(
+            DescriptionProblem(given[0] if given else "params", several, f"give one of {', '.join(SOURCES)}")
+        )
         return None
     value, before = top.get(given[0]), len(problems)
-    tasks: Countable[Parameter]
+    tasks: SizedIterable[Parameter]
     match given[0]:
         case "params" if value is None or value == []:
             tasks = parse_items(beside, problems)
         case "param_file":
             tasks = _from_lines(value, beside, problems)
         case _ if len(beside):
-            problems.append(Problem(given[0], "is given, and parameters beside it", "leave one of them out"))
+            problems.append(DescriptionProblem(given[0], "is given, and parameters beside it", "leave one of them out"))
             return None
         case "params":
             tasks = parse_list(value, problems)
@@ -107,21 +109,23 @@ def parse_source(
             tasks = _from_sweep(value, problems)
     if len(problems) == before and (count := _length(tasks)) > MOST_TASKS:
         made = f"{count} tasks" if count < MOST_TASKS**3 else "tasks without number"
-        problems.append(Problem(given[0], f"makes {made}; a campaign has {MOST_TASKS} at most"))
+        problems.append(DescriptionProblem(given[0], f"makes {made}; a campaign has {MOST_TASKS} at most"))
     return tasks if len(problems) == before else None
 
 
-def parse_list(value: object, problems: list[Problem], like: Parameter | None = None) -> list[Parameter]:
+def parse_list(value: object, problems: list[DescriptionProblem], like: Parameter | None = None) -> list[Parameter]:
     """A list of parameters, all of one kind: the kind of `like`, or else of the first one."""
     if not isinstance(value, list):
-        problems.append(Problem("params", f"expected a list, not {shown(value)}"))
+        problems.append(DescriptionProblem("params", f"expected a list, not {shown(value)}"))
         return []
     return list(parse_items(value, problems, like))
 
 
-def parse_items(items: Countable[object], problems: list[Problem], like: Parameter | None = None) -> ReadAgain:
+def parse_items(
+    items: SizedIterable[object], problems: list[DescriptionProblem], like: Parameter | None = None
+) -> RepeatableParameters:
     """As parse_list, of what may be too much to be kept."""
-    faults = CountedFaults(problems, "parameters are wrong")
+    faults = ProblemCounter(problems, "parameters are wrong")
     read = _reader_of(like if like is not None else next(iter(items), ""))
     longest, is_same = 0, True
     for index, item in enumerate(items):
@@ -131,7 +135,7 @@ def parse_items(items: Countable[object], problems: list[Problem], like: Paramet
         longest = max(longest, length_of(parameter))
         is_same = is_same and parameter is item
     faults.close("params")
-    return ReadAgain(items, read, len(items), longest, is_same)
+    return RepeatableParameters(items, read, len(items), longest, is_same)
 
 
 def length_of(parameter: Parameter) -> int:
@@ -216,14 +220,16 @@ def _fault_of_value(value: object) -> str:
     return "" if isinstance(value, bool) or is_number(value) else f"expected text or a number, not {shown(value)}"
 
 
-def _from_lines(value: object, lines: Countable[object], problems: list[Problem]) -> Countable[Parameter]:
+def _from_lines(
+    value: object, lines: SizedIterable[object], problems: list[DescriptionProblem]
+) -> SizedIterable[Parameter]:
     """Those of the file with the name `value`, blank ones too."""
     if not isinstance(value, str):
-        problems.append(Problem("param_file", f"expected the name of a file, not {shown(value)}"))
+        problems.append(DescriptionProblem("param_file", f"expected the name of a file, not {shown(value)}"))
         return []
     count = longest = 0
     is_same = True
-    faults = CountedFaults(problems, "parameters are wrong")
+    faults = ProblemCounter(problems, "parameters are wrong")
     for number, text in enumerate(lines, start=1):
         if _is_blank(text):
             is_same = False
@@ -235,44 +241,46 @@ def _from_lines(value: object, lines: Countable[object], problems: list[Problem]
         longest = max(longest, len(line))
         is_same = is_same and line is text
     faults.close(value)
-    return ReadAgain(lines, _read_line, count, longest, is_same)
+    return RepeatableParameters(lines, _read_line, count, longest, is_same)
 
 
 def _is_blank(line: object) -> bool:
     return isinstance(line, str) and not line.strip(BLANKS)
 
 
-def _from_number(value: object, problems: list[Problem]) -> Countable[Parameter]:
+def _from_number(value: object, problems: list[DescriptionProblem]) -> SizedIterable[Parameter]:
     try:
-        return Numbers(whole(0)(value))
+        return NumberedParameters(whole(0)(value))
     except ValueError as error:
-        problems.append(Problem("nb_jobs", str(error)))
+        problems.append(DescriptionProblem("nb_jobs", str(error)))
         return []
 
 
-def _from_sweep(value: object, problems: list[Problem]) -> Countable[Parameter]:
+def _from_sweep(value: object, problems: list[DescriptionProblem]) -> SizedIterable[Parameter]:
     if not isinstance(value, dict) or not value:
         hint = "for example {size: [1, 2], seed: {from: 1, to: 100}}"
-        problems.append(Problem("sweep", f"expected an object of names and their values, not {shown(value)}", hint))
+        problems.append(
+            DescriptionProblem("sweep", f"expected an object of names and their values, not {shown(value)}", hint)
+        )
         return []
     axes = {}
-    faults = CountedFaults(problems, "names are wrong")
+    faults = ProblemCounter(problems, "names are wrong")
     for name, axis in value.items():
         if fault := _fault_of_name(name):
             faults.add(place_of("sweep", name), fault)
         else:
             axes[name] = _axis(axis, place_of("sweep", name), problems)
     faults.close("sweep")
-    return Sweep(axes)
+    return ParameterSweep(axes)
 
 
-def _axis(axis: object, place: str, problems: list[Problem]) -> Countable[SweepScalar]:
+def _axis(axis: object, place: str, problems: list[DescriptionProblem]) -> SizedIterable[SweepScalar]:
     if isinstance(axis, dict):
         return parse_range(axis, place, problems) or []
     if not isinstance(axis, list) or not axis:
-        problems.append(Problem(place, f"expected a list of values or a range, not {shown(axis)}"))
+        problems.append(DescriptionProblem(place, f"expected a list of values or a range, not {shown(axis)}"))
         return []
-    faults = CountedFaults(problems, "parameters are wrong")
+    faults = ProblemCounter(problems, "parameters are wrong")
     for index, value in enumerate(axis):
         if fault := _fault_of_value(value):
             faults.add(place_of(place, index), fault)
@@ -280,6 +288,6 @@ def _axis(axis: object, place: str, problems: list[Problem]) -> Countable[SweepS
     return axis
 
 
-def _length(tasks: Countable[Parameter]) -> int:
+def _length(tasks: SizedIterable[Parameter]) -> int:
     """Like len, for lengths beyond what len can say."""
-    return math.prod(map(len, tasks.axes.values())) if isinstance(tasks, Sweep) else len(tasks)
+    return math.prod(map(len, tasks.axes.values())) if isinstance(tasks, ParameterSweep) else len(tasks)

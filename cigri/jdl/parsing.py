@@ -7,19 +7,19 @@ from typing import Any, TypeGuard, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from cigri.errors import DescriptionError, Problem
+from cigri.errors import DescriptionError, DescriptionProblem
 from cigri.estimates.clamping import LARGEST_INTEGER
-from cigri.jdl.cluster_settings import ClusterSettings, Defaults
+from cigri.jdl.cluster_settings import ClusterSettings, JobDefaults
 from cigri.jdl.command import unknown_names, unused_names
 from cigri.jdl.command_length import check_length
-from cigri.jdl.description import Description, Heading
+from cigri.jdl.description import CampaignDescription, CampaignFields
 from cigri.jdl.dirac import is_dirac, translate
-from cigri.jdl.parameter_files import FileLines
+from cigri.jdl.parameter_files import ParameterFileLines
 from cigri.jdl.parameters import SOURCES, Parameter, names_of, parse_items, parse_source
-from cigri.jdl.problems import CountedFaults, did_you_mean, place_of, problem_of, shown
+from cigri.jdl.problems import ProblemCounter, did_you_mean, place_of, problem_of, shown
 from cigri.jdl.stages import STAGES
 from cigri.jdl.storable_values import check_plain
-from cigri.jdl.sweep import Countable
+from cigri.jdl.sweep import SizedIterable
 from cigri.jdl.text_formats import Format, read
 from cigri.jdl.value_types import HOME, truth
 from cigri.jdl.writing import as_written
@@ -48,7 +48,7 @@ FIELDS_OF_FILES = ("inputs", "task_inputs", "outputs", "output_file")
 """With one of them each task has a directory of its own, unless another one is named."""
 ANYWHERE_KEY = ""
 """The name of the block that holds for all clusters, where the grid chooses them."""
-CAMPAIGN_FIELDS = (*Heading.model_fields, "clusters", "jobs_type", "test_mode", *SOURCES)
+CAMPAIGN_FIELDS = (*CampaignFields.model_fields, "clusters", "jobs_type", "test_mode", *SOURCES)
 OF_CLUSTERS = {
     *ClusterSettings.model_fields,
     *FIELDS_OF_LATER,
@@ -59,21 +59,21 @@ OF_CLUSTERS = {
 }
 KNOWN_FIELDS = sorted({*OF_CLUSTERS, *CAMPAIGN_FIELDS, STAGES})
 
-USUAL_DEFAULTS = Defaults()
+USUAL_DEFAULTS = JobDefaults()
 Block = Mapping[str, Any]
 Model = TypeVar("Model", bound=BaseModel)
 
 
 def parse(
-    text: str, *, format: Format | None = None, base: Path, home: Path, defaults: Defaults = USUAL_DEFAULTS
-) -> Description:
+    text: str, *, format: Format | None = None, base: Path, home: Path, defaults: JobDefaults = USUAL_DEFAULTS
+) -> CampaignDescription:
     """The campaign a text describes; raise DescriptionError with all that is wrong.
 
     `param_file` is read here, as the calling user: relative to `base`, with `home` for ~, $HOME and {HOME}.
     """
     described = read_description(text, format)
     lines: list[object] = []
-    faults: list[Problem] = []
+    faults: list[DescriptionProblem] = []
     try:
         lines += param_file(described, base, home)
     except DescriptionError as error:
@@ -87,12 +87,12 @@ def read_description(text: str, format: Format | None) -> object:
     return text if format is None and is_dirac(text) else read(text, format)
 
 
-def param_file(described: object, base: Path, home: Path) -> FileLines | tuple[()]:
+def param_file(described: object, base: Path, home: Path) -> ParameterFileLines | tuple[()]:
     """The lines of the file that a description names, if it does: relative to `base`, with `home` for ~ and $HOME."""
     named = [value for key, value in described.items() if key.lower() == "param_file"] if is_object(described) else []
     if len(named) != 1 or not isinstance(named[0], str):
         return ()
-    return FileLines(base / HOME.sub(lambda _: str(home), named[0].strip(), count=1))
+    return ParameterFileLines(base / HOME.sub(lambda _: str(home), named[0].strip(), count=1))
 
 
 def without_params(described: object) -> tuple[object, list[object]]:
@@ -110,10 +110,10 @@ def is_object(described: object) -> TypeGuard[dict[str, Any]]:
 
 def parse_described(
     described: object,
-    beside: Countable[object],
-    defaults: Defaults = USUAL_DEFAULTS,
-    faults: Sequence[Problem] = (),
-) -> Description:
+    beside: SizedIterable[object],
+    defaults: JobDefaults = USUAL_DEFAULTS,
+    faults: Sequence[DescriptionProblem] = (),
+) -> CampaignDescription:
     """The campaign that an object describes, or a text in DIRAC's language; raise DescriptionError with all problems.
 
     `beside` it are its parameters, or the lines of its param_file; `faults` are known already, and told with the rest.
@@ -129,18 +129,18 @@ def parse_described(
 
 def _campaign(
     value: object,
-    beside: Countable[object],
-    defaults: Defaults,
-    faults: Sequence[Problem],
-    known_tasks: Countable[Parameter] | None = None,
-) -> Description:
+    beside: SizedIterable[object],
+    defaults: JobDefaults,
+    faults: Sequence[DescriptionProblem],
+    known_tasks: SizedIterable[Parameter] | None = None,
+) -> CampaignDescription:
     """`known_tasks`: those that the description does not name itself."""
     problems = [*faults]
     top = _lowered(value, problems)
     _check_plain(top)
     if STAGES in top:
         hint = "`gridsub` makes campaigns of them, and what calls the portal itself sends these to /campaigns/stages"
-        raise DescriptionError([Problem(STAGES, "are several campaigns, and here is place for one", hint)])
+        raise DescriptionError([DescriptionProblem(STAGES, "are several campaigns, and here is place for one", hint)])
     blocks = _blocks(top, problems)
     heading = _heading(top, blocks, problems)
     before = len(problems)
@@ -154,23 +154,23 @@ def _campaign(
         problems += unused_names(clusters, names) if are_sound else []
     if heading and heading.replicate and any(part.task_inputs for part in clusters.values()):
         message = "tasks with inputs of their own are not replicated: these are on one cluster only"
-        problems.append(Problem("replicate", message, "leave it out, or name the files in inputs"))
+        problems.append(DescriptionProblem("replicate", message, "leave it out, or name the files in inputs"))
     if tasks is not None and not problems:
         check_length(clusters, tasks, problems)
     if problems or heading is None or tasks is None:
         raise DescriptionError(list(dict.fromkeys(problems)))
     anywhere, written = clusters.pop(ANYWHERE_KEY, None), as_written(top, heading.campaign_type)
     is_unplaced = "clusters" not in top and not top.get("requirements")
-    return Description(
+    return CampaignDescription(
         **dict(heading), clusters=clusters, tasks=tasks, anywhere=anywhere, written=written, is_unplaced=is_unplaced
     )
 
 
 def additional(
-    items: Countable[object], clusters: Mapping[str, ClusterSettings], *, like: Parameter | None = None
-) -> Countable[Parameter]:
+    items: SizedIterable[object], clusters: Mapping[str, ClusterSettings], *, like: Parameter | None = None
+) -> SizedIterable[Parameter]:
     """More parameters for a campaign on these clusters: of the kind, and with the names, of one that it has."""
-    problems: list[Problem] = []
+    problems: list[DescriptionProblem] = []
     parameters = parse_items(items, problems, like)
     if not problems:
         check_length(clusters, parameters, problems, partial(place_of, "params"))
@@ -181,27 +181,29 @@ def additional(
 
 def _check_plain(top: Block) -> None:
     """Of what everything below relies on; parameters may be millions, and each is looked at when it is read."""
-    problems: list[Problem] = []
-    faults = CountedFaults(problems, "such problems")
+    problems: list[DescriptionProblem] = []
+    faults = ProblemCounter(problems, "such problems")
     check_plain({name: value for name, value in top.items() if name not in SOURCES}, faults)
     faults.close("the description")
     if problems:
         raise DescriptionError(problems)
 
 
-def _lowered(value: object, problems: list[Problem]) -> dict[str, Any]:
+def _lowered(value: object, problems: list[DescriptionProblem]) -> dict[str, Any]:
     """The top of the description; CiGri takes its keys in any case."""
     if not isinstance(value, dict):
-        raise DescriptionError([Problem("the description", f"expected an object of fields, not {shown(value)}")])
+        raise DescriptionError(
+            [DescriptionProblem("the description", f"expected an object of fields, not {shown(value)}")]
+        )
     top: dict[str, Any] = {}
     for key, content in value.items():
         if key.lower() in top:
-            problems.append(Problem(key, "is given twice, with capitals and without"))
+            problems.append(DescriptionProblem(key, "is given twice, with capitals and without"))
         top[key.lower()] = content
     return {key: content for key, content in top.items() if content is not None}
 
 
-def _blocks(top: Block, problems: list[Problem]) -> dict[str, Block]:
+def _blocks(top: Block, problems: list[DescriptionProblem]) -> dict[str, Block]:
     """What each cluster's block holds of its own."""
     clusters = top.get("clusters")
     if clusters is None or _is_any(clusters):
@@ -210,18 +212,20 @@ def _blocks(top: Block, problems: list[Problem]) -> dict[str, Block]:
         clusters = dict.fromkeys(clusters)
     if not isinstance(clusters, dict) or not clusters:
         hint = 'for example {"dahu": {}} or ["dahu"], or "any" to use all that are eligible'
-        problems.append(Problem("clusters", f"expected clusters by name, not {shown(clusters)}", hint))
+        problems.append(DescriptionProblem("clusters", f"expected clusters by name, not {shown(clusters)}", hint))
         return {}
     blocks: dict[str, Block] = {}
     for name, block in clusters.items():
         if not name.strip():
-            problems.append(Problem("clusters", "a cluster has a name"))
+            problems.append(DescriptionProblem("clusters", "a cluster has a name"))
         elif block is None or isinstance(block, dict):
             blocks[name] = block or {}
         else:
             place = place_of("clusters", name)
             problems.append(
-                Problem(place, f"expected an object of fields, not {shown(block)}", "write {} for no own fields")
+                DescriptionProblem(
+                    place, f"expected an object of fields, not {shown(block)}", "write {} for no own fields"
+                )
             )
     return blocks
 
@@ -230,47 +234,47 @@ def _is_any(clusters: object) -> bool:
     return isinstance(clusters, str) and clusters.strip().lower() == "any"
 
 
-def _heading(top: Block, blocks: Mapping[str, Block], problems: list[Problem]) -> Heading | None:
-    given = {key: top[key] for key in Heading.model_fields if key in top}
+def _heading(top: Block, blocks: Mapping[str, Block], problems: list[DescriptionProblem]) -> CampaignFields | None:
+    given = {key: top[key] for key in CampaignFields.model_fields if key in top}
     if _is_test(top, blocks, problems) and given.setdefault("campaign_type", "test") != "test":
-        problems.append(Problem("test_mode", "contradicts campaign_type", "leave one of them out"))
-    return _validated(Heading, given, place_of, problems)
+        problems.append(DescriptionProblem("test_mode", "contradicts campaign_type", "leave one of them out"))
+    return _validated(CampaignFields, given, place_of, problems)
 
 
-def _is_test(top: Block, blocks: Mapping[str, Block], problems: list[Problem]) -> bool:
+def _is_test(top: Block, blocks: Mapping[str, Block], problems: list[DescriptionProblem]) -> bool:
     """CiGri 3's test_mode: it may stand in the clusters' blocks, but a campaign is a test as a whole."""
     everywhere = _truth(top, "test_mode", False, problems)
     modes = {
         _truth(block, place_of("clusters", name, "test_mode"), everywhere, problems) for name, block in blocks.items()
     }
     if len(modes) > 1:
-        problems.append(Problem("test_mode", "is true on some clusters only", "write it once, at the top"))
+        problems.append(DescriptionProblem("test_mode", "is true on some clusters only", "write it once, at the top"))
     return True in (modes or {everywhere})
 
 
-def _truth(block: Block, place: str, default: bool, problems: list[Problem]) -> bool:
+def _truth(block: Block, place: str, default: bool, problems: list[DescriptionProblem]) -> bool:
     try:
         return truth(block.get("test_mode", default))
     except ValueError as error:
-        problems.append(Problem(place, str(error)))
+        problems.append(DescriptionProblem(place, str(error)))
         return default
 
 
-def _is_desktop(top: Block, problems: list[Problem]) -> bool:
+def _is_desktop(top: Block, problems: list[DescriptionProblem]) -> bool:
     jobs_type = top.get("jobs_type", "normal")
     if jobs_type == "desktop_computing":
-        problems.append(Problem("jobs_type", "desktop_computing is not supported yet", "leave it out"))
+        problems.append(DescriptionProblem("jobs_type", "desktop_computing is not supported yet", "leave it out"))
         return True
     if jobs_type != "normal" and not _is_nothing(jobs_type):
-        problems.append(Problem("jobs_type", f"expected 'normal', not {shown(jobs_type)}"))
+        problems.append(DescriptionProblem("jobs_type", f"expected 'normal', not {shown(jobs_type)}"))
     return False
 
 
 def _clusters(
-    top: Block, blocks: Mapping[str, Block], defaults: Defaults, problems: list[Problem]
+    top: Block, blocks: Mapping[str, Block], defaults: JobDefaults, problems: list[DescriptionProblem]
 ) -> dict[str, ClusterSettings]:
     """The settings of each cluster; what the top says holds where the cluster says nothing."""
-    unknown = CountedFaults(problems, "fields are unknown")
+    unknown = ProblemCounter(problems, "fields are unknown")
     top = _gathered(top, place_of, problems)
     blocks = {name: _gathered(block, partial(place_of, "clusters", name), problems) for name, block in blocks.items()}
     shared = {key: value for key, value in top.items() if key not in CAMPAIGN_FIELDS or key == "project"}
@@ -280,7 +284,9 @@ def _clusters(
     for name, block in blocks.items():
         for key in block:
             if (key in CAMPAIGN_FIELDS and key not in ("project", "test_mode")) or key == "task_inputs":
-                problems.append(Problem(place_of("clusters", name, key), "belongs at the top, not in a cluster"))
+                problems.append(
+                    DescriptionProblem(place_of("clusters", name, key), "belongs at the top, not in a cluster")
+                )
         own = {key: value for key, value in block.items() if key not in CAMPAIGN_FIELDS or key == "project"}
 
         def place(*steps: str | int, name: str = name) -> str:
@@ -288,7 +294,9 @@ def _clusters(
 
         given = shared | _without_later(_known(own, place, unknown), place, problems)
         if str(given.get("own_directory")).strip().lower() == "true" and given.get("exec_directory") is not None:
-            problems.append(Problem(place("own_directory"), "contradicts exec_directory", "leave one of them out"))
+            problems.append(
+                DescriptionProblem(place("own_directory"), "contradicts exec_directory", "leave one of them out")
+            )
         if any(given.get(field) for field in FIELDS_OF_FILES) and given.get("exec_directory") is None:
             given.setdefault("own_directory", True)
         given = defaults.filled({key: value for key, value in given.items() if value is not None})
@@ -298,7 +306,7 @@ def _clusters(
     return clusters
 
 
-def _known(block: Block, place: Callable[..., str], unknown: CountedFaults) -> dict[str, Any]:
+def _known(block: Block, place: Callable[..., str], unknown: ProblemCounter) -> dict[str, Any]:
     """The fields that there are; what might be meant is looked for as often as it is told."""
     for key in (key for key in block if key not in OF_CLUSTERS):
         unknown.add(place(key), "unknown field", "" if unknown.is_full else did_you_mean(key, KNOWN_FIELDS))
@@ -315,33 +323,37 @@ def _sound_part(given: Block) -> ClusterSettings | None:
     return None
 
 
-def _check_shared(shared: Block, problems: list[Problem]) -> None:
+def _check_shared(shared: Block, problems: list[DescriptionProblem]) -> None:
     """What the top says is checked even where every cluster says otherwise, its walltime too."""
     _validated(ClusterSettings, {"exec_file": "true", "walltime": LARGEST_INTEGER, **shared}, place_of, problems)
 
 
-def _without_later(block: Block, place: Callable[..., str], problems: list[Problem]) -> dict[str, Any]:
+def _without_later(block: Block, place: Callable[..., str], problems: list[DescriptionProblem]) -> dict[str, Any]:
     for key, capability in FIELDS_OF_LATER.items():
         if key in block and not _is_nothing(block[key]):
             message = f"{capability} is not supported yet, so {shown(block[key])} cannot be obeyed"
-            problems.append(Problem(place(key), message, FIELDS_INSTEAD.get(key, "leave it out")))
+            problems.append(DescriptionProblem(place(key), message, FIELDS_INSTEAD.get(key, "leave it out")))
     is_empty = "output_file" in block and _is_nothing(block["output_file"])
     return {k: v for k, v in block.items() if k not in FIELDS_OF_LATER and not (k == "output_file" and is_empty)}
 
 
-def _gathered(block: Block, place: Callable[..., str], problems: list[Problem]) -> Block:
+def _gathered(block: Block, place: Callable[..., str], problems: list[DescriptionProblem]) -> Block:
     """With CiGri 3's words for where outputs come to in ours; each task has a directory below it."""
     block = dict(block)
     method, to = block.pop(GATHERING, None), block.pop(DESTINATION, None)
     if not _is_nothing(method) and str(method).strip().lower() not in GATHERING_METHODS:
         words = " or ".join(GATHERING_METHODS)
-        problems.append(Problem(place(GATHERING), f"expected {words}, not {shown(method)}", "write 'collect' instead"))
+        problems.append(
+            DescriptionProblem(place(GATHERING), f"expected {words}, not {shown(method)}", "write 'collect' instead")
+        )
     elif not _is_nothing(to) and "collect" in block:
-        problems.append(Problem(place(DESTINATION), "contradicts collect", "leave one of them out"))
+        problems.append(DescriptionProblem(place(DESTINATION), "contradicts collect", "leave one of them out"))
     elif not _is_nothing(to):
         block["collect"] = {"to": to if not isinstance(to, str) or "{" in to else f"{to.rstrip('/')}/{{number}}"}
     elif not _is_nothing(method):
-        problems.append(Problem(place(GATHERING), "says not where to", f"write {DESTINATION}, or collect: {{to: ...}}"))
+        problems.append(
+            DescriptionProblem(place(GATHERING), "says not where to", f"write {DESTINATION}, or collect: {{to: ...}}")
+        )
     return block
 
 
@@ -360,7 +372,9 @@ def _origin(top: Block, blocks: Mapping[str, Block], *steps: str | int) -> str:
             return place_of(*steps)
 
 
-def _validated(model: type[Model], given: Block, place: Callable[..., str], problems: list[Problem]) -> Model | None:
+def _validated(
+    model: type[Model], given: Block, place: Callable[..., str], problems: list[DescriptionProblem]
+) -> Model | None:
     try:
         return model.model_validate(given)
     except ValidationError as invalid:

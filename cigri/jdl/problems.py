@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import PydanticCustomError
 
-from cigri.errors import Problem
+from cigri.errors import DescriptionProblem
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -18,7 +18,7 @@ MOST_SHOWN = 20
 """Problems of one kind that are told; the others are counted."""
 
 
-class _Start(Repr):
+class _ShortRepr(Repr):
     """As repr, but only so much of it that a text cut at LONGEST_SHOWN is the same."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class _Start(Repr):
 
 def shown(value: object) -> str:
     """A value as a person recognises it, cut when it is long."""
-    return cut(_Start().repr(value))
+    return cut(_ShortRepr().repr(value))
 
 
 def cut(text: str) -> str:
@@ -50,10 +50,10 @@ def cut(text: str) -> str:
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
 
 
-class CountedFaults:
+class ProblemCounter:
     """Many problems of one kind: the first are told, the others counted."""
 
-    def __init__(self, problems: list[Problem], others: str) -> None:
+    def __init__(self, problems: list[DescriptionProblem], others: str) -> None:
         self._problems = problems
         self._others = others
         self._count = 0
@@ -67,12 +67,12 @@ class CountedFaults:
         """Beyond MOST_SHOWN it is only counted."""
         self._count += 1
         if self._count <= MOST_SHOWN:
-            self._problems.append(Problem(place, message, hint))
+            self._problems.append(DescriptionProblem(place, message, hint))
 
     def close(self, place: str) -> None:
         """After the last fault: a problem at `place` tells how many were only counted."""
         if self._count > MOST_SHOWN:
-            self._problems.append(Problem(place, f"{self._count - MOST_SHOWN} more {self._others}"))
+            self._problems.append(DescriptionProblem(place, f"{self._count - MOST_SHOWN} more {self._others}"))
 
 
 def wrong(expected: str, value: object, hint: str = "") -> PydanticCustomError:
@@ -99,15 +99,15 @@ def place_of(*steps: str | int) -> str:
     return text
 
 
-def problem_of(error: "ErrorDetails", place: str, fields: Iterable[str]) -> Problem:
+def problem_of(error: "ErrorDetails", place: str, fields: Iterable[str]) -> DescriptionProblem:
     """One error of pydantic in our words."""
     key = str(error["loc"][0]) if error["loc"] else ""
     match error["type"]:
         case "cigri":
-            return Problem(place, error["ctx"]["message"], error["ctx"]["hint"])
+            return DescriptionProblem(place, error["ctx"]["message"], error["ctx"]["hint"])
         case "extra_forbidden":
-            return Problem(place, "unknown field", did_you_mean(key, fields))
+            return DescriptionProblem(place, "unknown field", did_you_mean(key, fields))
         case "missing":
-            return Problem(place, "is missing")
+            return DescriptionProblem(place, "is missing")
         case _:
-            return Problem(place, f"{error['msg']}, not {shown(error['input'])}")
+            return DescriptionProblem(place, f"{error['msg']}, not {shown(error['input'])}")

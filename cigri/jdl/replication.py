@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator
 
-from cigri.jdl.optional_settings import Wish, wish
+from cigri.jdl.optional_settings import OptionalSettings, wish
 from cigri.jdl.problems import complaint, wrong
 from cigri.jdl.value_types import Positive
 
@@ -28,7 +28,7 @@ def _few(value: int) -> int:
     return value
 
 
-class Replication(Wish):
+class ReplicationSettings(OptionalSettings):
     """What replicas may burn, as a share of the core-seconds used so far, and how many a task has at a time."""
 
     usual: ClassVar[str] = "budget"
@@ -37,4 +37,4 @@ class Replication(Wish):
     max_replicas: Annotated[Positive, AfterValidator(_few)] = 1
 
 
-ReplicationOrNone = Annotated[Replication | None, BeforeValidator(wish)]
+ReplicationOrNone = Annotated[ReplicationSettings | None, BeforeValidator(wish)]

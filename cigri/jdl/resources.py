@@ -40,7 +40,7 @@ _CONDITION = re.compile(r"\{[^{}]*\}")
 _SPELLING = 'write for example \'/nodes=2/core=4\', or an object as {"nodes": 2, "cpu": 4}'
 
 
-class Resources(BaseModel):
+class JobResources(BaseModel):
     """`nodes` times `cpu` cores, `mem` and `tmp` MB (0: not asked for); any other name is a whole number of it.
 
     `native`: the same in the batch system's own words, alternatives of which the largest has `nodes` times `cpu` cores.
@@ -64,7 +64,7 @@ class Resources(BaseModel):
             return _from_alternatives(value)
         if isinstance(value, dict):
             _check_names(value)
-        elif not isinstance(value, Resources):
+        elif not isinstance(value, JobResources):
             raise wrong("resources", value, _SPELLING)
         return value
 
@@ -129,7 +129,7 @@ def _from_alternatives(texts: Sequence[object]) -> dict[str, Any]:
     return {**largest, "native": tuple(str(text).strip() for text in texts)}
 
 
-class _Group(NamedTuple):
+class _HierarchyGroup(NamedTuple):
     """One part between the `+`; `cores` of each node are None when it does not say how many."""
 
     nodes: int
@@ -137,7 +137,7 @@ class _Group(NamedTuple):
     is_plain: bool
 
 
-def _shape(groups: Sequence[_Group]) -> dict[str, Any]:
+def _shape(groups: Sequence[_HierarchyGroup]) -> dict[str, Any]:
     """Nodes in all, times the most cores on one of them; a core for each where it is not said."""
     return {"nodes": sum(group.nodes for group in groups), "cpu": max(group.cores or 1 for group in groups)}
 
@@ -152,7 +152,7 @@ def _split(text: str) -> list[str]:
     return parts
 
 
-def _group(part: str, text: str) -> _Group:
+def _group(part: str, text: str) -> _HierarchyGroup:
     """The levels from the outside in."""
     condition = _CONDITION.match(part.strip())
     levels: dict[str, int | None] = {}
@@ -169,7 +169,7 @@ def _group(part: str, text: str) -> _Group:
     outer = list(levels.values())[: list(levels).index("nodes") + 1] if "nodes" in levels else []
     inner = list(levels.values())[len(outer) :]
     cores = math.prod(amount or 1 for amount in inner) if "core" in levels else None
-    return _Group(math.prod(amount or 1 for amount in outer), cores, is_plain)
+    return _HierarchyGroup(math.prod(amount or 1 for amount in outer), cores, is_plain)
 
 
 def _level(part: str, text: str) -> tuple[str, int | None]:

@@ -6,7 +6,7 @@ What stands around them holds for each that says nothing else; each waits for th
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cigri.errors import DescriptionError, Problem
+from cigri.errors import DescriptionError, DescriptionProblem
 from cigri.jdl.parameters import SOURCES
 from cigri.jdl.problems import place_of, shown
 
@@ -27,9 +27,11 @@ def stages_of(described: object) -> list[Fields]:
         return []
     stages = top.pop(STAGES)
     if not isinstance(stages, list) or not stages or not all(isinstance(stage, dict) for stage in stages):
-        raise DescriptionError([Problem(STAGES, f"expected a list of stages, not {shown(stages)}", HOW_STAGES)])
+        raise DescriptionError(
+            [DescriptionProblem(STAGES, f"expected a list of stages, not {shown(stages)}", HOW_STAGES)]
+        )
     if len(stages) > MOST_STAGES:
-        raise DescriptionError([Problem(STAGES, f"these are {len(stages)}; there may be {MOST_STAGES}")])
+        raise DescriptionError([DescriptionProblem(STAGES, f"these are {len(stages)}; there may be {MOST_STAGES}")])
     own = [_lowered(stage) for stage in stages]
     if problems := [*_faults(own)]:
         raise DescriptionError(problems)
@@ -42,18 +44,18 @@ def _lowered(described: object) -> Fields:
     return {str(key).lower(): value for key, value in described.items()} if isinstance(described, dict) else {}
 
 
-def _faults(stages: Sequence[Fields]) -> Iterator[Problem]:
+def _faults(stages: Sequence[Fields]) -> Iterator[DescriptionProblem]:
     seen = set[str]()
     for place, stage in enumerate(stages):
         name = stage.get("name")
         if not isinstance(name, str | int) or not str(name).strip():
-            yield Problem(place_of(STAGES, place, "name"), "is missing", HOW_STAGES)
+            yield DescriptionProblem(place_of(STAGES, place, "name"), "is missing", HOW_STAGES)
         elif str(name).strip() in seen:
-            yield Problem(place_of(STAGES, place, "name"), f"{shown(name)} is the name of another stage")
+            yield DescriptionProblem(place_of(STAGES, place, "name"), f"{shown(name)} is the name of another stage")
         else:
             seen.add(str(name).strip())
         if STAGES in stage:
-            yield Problem(place_of(STAGES, place, STAGES), "a stage has no stages")
+            yield DescriptionProblem(place_of(STAGES, place, STAGES), "a stage has no stages")
 
 
 def _campaign(
@@ -83,5 +85,5 @@ def _named(after: object, whole: Mapping[str, str], later: set[str], where: str)
     name, tasks = (name, f":{tasks}") if colon and tasks in ("all", "same") else (after, "")
     if name in later:
         hint = "stages stand in the order in which they run"
-        raise DescriptionError([Problem(where, f"stage {shown(name)} does not stand before", hint)])
+        raise DescriptionError([DescriptionProblem(where, f"stage {shown(name)} does not stand before", hint)])
     return f"{whole.get(name, name)}{tasks}"

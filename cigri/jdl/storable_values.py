@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from cigri.jdl.problems import CountedFaults, place_of
+from cigri.jdl.problems import ProblemCounter, place_of
 from cigri.jdl.value_types import unsendable
 from cigri.jdl.yaml_values import DEEPEST_YAML
 
@@ -15,7 +15,7 @@ MOST_TEXT = 2**20
 PathStep = str | int
 
 
-def check_plain(fields: Mapping[str, object], faults: CountedFaults) -> None:
+def check_plain(fields: Mapping[str, object], faults: ProblemCounter) -> None:
     """Add a fault for each value that cannot be stored or shown, and one where there are too many, or too much text."""
     characters = 0
     for values, (steps, value) in enumerate(_of_object(fields, ()), start=1):

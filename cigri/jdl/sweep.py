@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, TypeGuard, TypeVar
 
-from cigri.errors import Problem
-from cigri.jdl.problems import CountedFaults, did_you_mean, place_of, shown
+from cigri.errors import DescriptionProblem
+from cigri.jdl.problems import ProblemCounter, did_you_mean, place_of, shown
 
 MOST_TASKS = 10_000_000
 RANGE_FIELDS = ("from", "to", "step")
@@ -16,7 +16,7 @@ SweepScalar = str | int | float | bool
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Countable(Protocol[T_co]):
+class SizedIterable(Protocol[T_co]):
     """Values whose number is known, and which can be gone through again and again."""
 
     def __len__(self) -> int: ...
@@ -40,10 +40,10 @@ class SweepSteps:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class ParameterSweep:
     """The cartesian product of its axes; the last one varies fastest."""
 
-    axes: Mapping[str, Countable[SweepScalar]]
+    axes: Mapping[str, SizedIterable[SweepScalar]]
 
     def __len__(self) -> int:
         return math.prod(len(values) for values in self.axes.values())
@@ -52,7 +52,7 @@ class Sweep:
         return _combinations(list(self.axes.items()))
 
 
-def _combinations(axes: Sequence[tuple[str, Countable[SweepScalar]]]) -> Iterator[dict[str, SweepScalar]]:
+def _combinations(axes: Sequence[tuple[str, SizedIterable[SweepScalar]]]) -> Iterator[dict[str, SweepScalar]]:
     """There may be a thousand axes, or one of ten million values: neither is kept, nor gone into."""
     chosen: dict[str, SweepScalar] = {}
     remaining = [iter(axes[0][1])]
@@ -77,9 +77,11 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
 
 
-def parse_range(value: Mapping[str, object], place: str, problems: list[Problem]) -> Countable[SweepScalar] | None:
+def parse_range(
+    value: Mapping[str, object], place: str, problems: list[DescriptionProblem]
+) -> SizedIterable[SweepScalar] | None:
     """Numbers from {from, to, step}, both ends included; None: something is wrong, and added to `problems`."""
-    unknown = CountedFaults(problems, "fields are unknown")
+    unknown = ProblemCounter(problems, "fields are unknown")
     for key in (key for key in value if key not in RANGE_FIELDS):
         unknown.add(place_of(place, key), "unknown field", "" if unknown.is_full else did_you_mean(key, RANGE_FIELDS))
     unknown.close(place)
@@ -88,20 +90,24 @@ def parse_range(value: Mapping[str, object], place: str, problems: list[Problem]
         number = value.get(key, 1 if key == "step" else None)
         if not is_number(number):
             message = "is missing" if number is None else f"expected a number, not {shown(number)}"
-            problems.append(Problem(place_of(place, key), message, "a range is {from: 1, to: 10, step: 2}"))
+            problems.append(DescriptionProblem(place_of(place, key), message, "a range is {from: 1, to: 10, step: 2}"))
         else:
             numbers.append(number)
     return _range(numbers, place, problems) if len(numbers) == len(RANGE_FIELDS) else None
 
 
-def _range(numbers: list[int | float], place: str, problems: list[Problem]) -> Countable[SweepScalar] | None:
+def _range(
+    numbers: list[int | float], place: str, problems: list[DescriptionProblem]
+) -> SizedIterable[SweepScalar] | None:
     start, end, step = (Fraction(str(number)) for number in numbers)
     if step == 0 or (end - start) / step < 0:
-        problems.append(Problem(place, "this range holds no value", "step leads from 'from' to 'to', both included"))
+        problems.append(
+            DescriptionProblem(place, "this range holds no value", "step leads from 'from' to 'to', both included")
+        )
         return None
     count = (end - start) // step + 1
     if count > MOST_TASKS:
-        problems.append(Problem(place, f"holds {count} values; a campaign has {MOST_TASKS} tasks at most"))
+        problems.append(DescriptionProblem(place, f"holds {count} values; a campaign has {MOST_TASKS} tasks at most"))
         return None
     if all(isinstance(number, int) for number in numbers):
         return range(int(start), int(start) + int(step) * count, int(step))

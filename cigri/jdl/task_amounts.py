@@ -8,25 +8,25 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, cast
 
-from cigri.errors import CigriError, Problem
+from cigri.errors import CigriError, DescriptionProblem
 from cigri.formats.units import COUNTED_IN_MB
 from cigri.jdl.amounts import formula, values_of
 from cigri.jdl.parameters import Parameter
-from cigri.jdl.problems import CountedFaults
+from cigri.jdl.problems import ProblemCounter
 from cigri.resources.bucket_amounts import Formulas
 
 BITS = 3  # that are kept
 AmountsKey = tuple[int, ...]
 
 
-class Peak(NamedTuple):
+class PeakAmount(NamedTuple):
     """The most that any task asks for, and the number of the first that does."""
 
     amount: int
     task: int
 
 
-Peaks = Mapping[tuple[str, str], Peak]
+Peaks = Mapping[tuple[str, str], PeakAmount]
 """By the name of the resource and the formula."""
 
 
@@ -55,12 +55,12 @@ def exact_together(formulas: Formulas, tasks: Iterable[tuple[object, int]]) -> d
     return amounts
 
 
-def find_peaks(formulas: Collection[Formulas], parameters: Iterable[object]) -> tuple[Peaks, list[Problem]]:
+def find_peaks(formulas: Collection[Formulas], parameters: Iterable[object]) -> tuple[Peaks, list[DescriptionProblem]]:
     """Every task is looked at, once for all clusters of the same formula; one that cannot be computed is a problem."""
     wanted = _distinct(formulas)
-    peaks: dict[tuple[str, str], Peak] = {}
-    problems: list[Problem] = []
-    faults = CountedFaults(problems, "amounts cannot be computed")
+    peaks: dict[tuple[str, str], PeakAmount] = {}
+    problems: list[DescriptionProblem] = []
+    faults = ProblemCounter(problems, "amounts cannot be computed")
     for number, parameter in enumerate(parameters) if wanted else ():
         for name, text in wanted:
             try:
@@ -70,12 +70,12 @@ def find_peaks(formulas: Collection[Formulas], parameters: Iterable[object]) -> 
                 continue
             highest = peaks.get((name, text))
             if highest is None or amount > highest.amount:
-                peaks[name, text] = Peak(amount, number)
+                peaks[name, text] = PeakAmount(amount, number)
     faults.close("params")
     return peaks, problems
 
 
-class Sorting:
+class BucketSorter:
     """The bucket of each task of a campaign; `sizes`: of each resource what nodes or pools have, ascending."""
 
     def __init__(self, formulas: Collection[Formulas], sizes: Mapping[str, Sequence[int]]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 
 import yaml
 
-from cigri.errors import DescriptionError, Problem
+from cigri.errors import DescriptionError, DescriptionProblem
 from cigri.jdl.problems import shown
 from cigri.jdl.yaml_values import DEEPEST_YAML, read_yaml
 
@@ -139,4 +139,4 @@ def _spot(line: int, column: int) -> str:
 
 
 def _fail(place: str, message: str) -> NoReturn:
-    raise DescriptionError([Problem(place, message)])
+    raise DescriptionError([DescriptionProblem(place, message)])

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cigri.jdl.cluster_settings import ClusterSettings
-from cigri.jdl.description import Heading
+from cigri.jdl.description import CampaignFields
 from cigri.jdl.parameters import SOURCES
 
 COMPUTED = ("nb_jobs", "sweep")
@@ -34,7 +34,7 @@ def with_options_of_backend(written: Mapping[str, Any], cluster: str, words: Seq
 
 def on_cluster_alone(written: Mapping[str, Any], cluster: str, settings: ClusterSettings) -> dict[str, Any]:
     """The same campaign on this cluster alone; walltime and resources are written, defaults too."""
-    kept = {key: value for key, value in written.items() if key in {*Heading.model_fields, *COMPUTED}}
+    kept = {key: value for key, value in written.items() if key in {*CampaignFields.model_fields, *COMPUTED}}
     kept.pop("requirements", None)
     stored = settings.model_dump(mode="json")
     usual = {key: stored[key] for key in ("walltime", "resources")}

@@ -28,7 +28,7 @@ _WHOLE = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 
 
-class _Anchored(NamedTuple):
+class _AnchoredValue(NamedTuple):
     """A value that aliases may stand for, and how many values it holds, itself included."""
 
     value: Any
@@ -37,15 +37,15 @@ class _Anchored(NamedTuple):
 
 def read_yaml(text: str) -> Any:
     """The value of the only document; raise yaml.YAMLError, or ValueError for a number that is too long."""
-    return _Reader(text).document()
+    return _YamlReader(text).document()
 
 
-class _Reader:
+class _YamlReader:
     """Goes through the events of a text once."""
 
     def __init__(self, text: str) -> None:
         self._events: Iterator[yaml.Event] = iter(yaml.parse(text, Loader=_Parser))
-        self._anchors: dict[str, _Anchored] = {}
+        self._anchors: dict[str, _AnchoredValue] = {}
         self._count = 0
         self._copied = 0
 
@@ -77,7 +77,7 @@ class _Reader:
             _check_tag(event, "map")
             value = self._object(depth + 1)
         if anchor := getattr(event, "anchor", None):
-            self._anchors[anchor] = _Anchored(value, self._count - before)
+            self._anchors[anchor] = _AnchoredValue(value, self._count - before)
         return value
 
     def _until(self, end: type[yaml.Event]) -> Iterator[yaml.Event]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from cigri.api_models.dependencies import AfterView, BlockedTasks
+from cigri.api_models.dependencies import BlockedTasks, DependencyView
 from cigri.formats.units import as_instant
 from cigri.states import AfterWhen, CampaignState
 
@@ -15,7 +15,7 @@ ENDS = {
 }
 
 
-class RequiredEnd(NamedTuple):
+class RequiredCampaignState(NamedTuple):
     """How a required campaign stands: is nothing left of it to be done or looked at, and how many tasks are not done.
 
     `is_cancelled`: its user gave it up as a whole.
@@ -33,12 +33,14 @@ class GateVerdict(StrEnum):
     BROKEN = "broken"
 
 
-def ended_well(ended: RequiredEnd, tolerated: int, tolerance: float) -> bool:
+def ended_well(ended: RequiredCampaignState, tolerated: int, tolerance: float) -> bool:
     """Are no more tasks not done than are tolerated, by number or by share? One that was cancelled did not end well."""
     return not ended.is_cancelled and ended.not_done <= max(tolerated, int(tolerance * ended.total + 1e-9))
 
 
-def judge(ended: RequiredEnd, condition: AfterWhen, tolerated: int = 0, tolerance: float = 0.0) -> GateVerdict:
+def judge(
+    ended: RequiredCampaignState, condition: AfterWhen, tolerated: int = 0, tolerance: float = 0.0
+) -> GateVerdict:
     """Whether a campaign may begin that waits for all of another; before that one is over nothing is known of it."""
     if not ended.is_over:
         return GateVerdict.WAITS
@@ -48,7 +50,7 @@ def judge(ended: RequiredEnd, condition: AfterWhen, tolerated: int = 0, toleranc
 
 
 def broken_promise(
-    campaign_id: int, required_id: int, ended: RequiredEnd, condition: AfterWhen, *, is_same: bool
+    campaign_id: int, required_id: int, ended: RequiredCampaignState, condition: AfterWhen, *, is_same: bool
 ) -> str:
     """The message of the event, with the commands that help."""
     if ended.is_cancelled:
@@ -64,13 +66,13 @@ def broken_promise(
     return f"campaign {required_id} {how}: {waiting}; {redo}{anyway}"
 
 
-def sentences(after: Sequence[AfterView], waiting: BlockedTasks) -> list[str]:
+def sentences(after: Sequence[DependencyView], waiting: BlockedTasks) -> list[str]:
     """One for each campaign that is still waited for: `37 of 1,000 wait for campaign 12, which ends at 15:38`."""
     tasks = f"{waiting.blocked:,} of {waiting.total:,} {'waits' if waiting.blocked == 1 else 'wait'} for"
     return [f"{tasks} {_what(one)}" for one in after if one.state in ("waits", "failed")] if waiting.blocked else []
 
 
-def _what(one: AfterView) -> str:
+def _what(one: DependencyView) -> str:
     named = f"campaign {one.campaign_id}"
     if one.tasks == "same":
         named = f"the same of {named}"

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from cigri.drivers import RemoteState
+from cigri.drivers import RemoteJobState
 from cigri.settings.sections import JobSettings
 from cigri.states import KillReason, Outcome, TaskState
 
@@ -29,7 +29,7 @@ ON_REQUEST = frozenset({Outcome.RESUBMIT, Outcome.RESUBMIT_END})
 ASKED_TO_END = frozenset({"exit", "terminated", "walltime"})
 
 
-class Saving(NamedTuple):
+class CheckpointPolicy(NamedTuple):
     """How the tasks of a campaign save their state: when asked by `checkpoint` (`period` in seconds), or unasked.
 
     `was_heard`: a user has asked this very job, and the task was signalled.
@@ -56,7 +56,7 @@ class Saving(NamedTuple):
         return self.has_checkpoint and outcome not in NEVER_RAN and was_signalled
 
 
-class TaskPast(NamedTuple):
+class AttemptCounts(NamedTuple):
     """How often a task was tried before, by whose fault, and how often it may fail by its own (`retries`)."""
 
     failures: int
@@ -66,7 +66,7 @@ class TaskPast(NamedTuple):
     checkpoints: int = 0
 
 
-class Verdict(NamedTuple):
+class TaskVerdict(NamedTuple):
     """Where a task goes; the increments are added to its counters."""
 
     state: TaskState
@@ -77,7 +77,7 @@ class Verdict(NamedTuple):
     checkpoints: int = 0
 
 
-STAYS = Verdict(TaskState.ASSIGNED, RESUBMITTED_PRIORITY)
+STAYS = TaskVerdict(TaskState.ASSIGNED, RESUBMITTED_PRIORITY)
 """Another attempt at the task lives, or has won."""
 
 
@@ -98,59 +98,59 @@ def outcome_of_record(exit_code: int, cause: str, kill: KillReason | None, *, co
     return Outcome.SUCCESS if cause == "exit" and exit_code == 0 else Outcome.FAILURE
 
 
-def is_proof(state: RemoteState, exit_code: int | None) -> bool:
+def is_proof(state: RemoteJobState, exit_code: int | None) -> bool:
     """Whether the batch system's word is enough to know that a job is over that has left no record.
 
     A wrapper that ends by itself has seen its records in place before, so that an end of the job's own without them is
     that of somebody else: of an earlier job with its id, of a second start.
     """
-    if state is RemoteState.FAILED:
+    if state is RemoteJobState.FAILED:
         return exit_code is None or exit_code in WITHOUT_RECORD or exit_code >= SIGNALLED
-    return state.is_final and state is not RemoteState.SUCCEEDED
+    return state.is_final and state is not RemoteJobState.SUCCEEDED
 
 
-def outcome_of_state(state: RemoteState, kill: KillReason | None, *, has_begun: bool = True) -> Outcome:
+def outcome_of_state(state: RemoteJobState, kill: KillReason | None, *, has_begun: bool = True) -> Outcome:
     """From the batch system's history, when the wrapper left no record; it is never a success.
 
     A batch system may believe that a job runs which it has not begun (`has_begun`): its limits say nothing of the task.
     """
     match state:
-        case RemoteState.TIMEOUT | RemoteState.OUT_OF_MEMORY if not has_begun:
+        case RemoteJobState.TIMEOUT | RemoteJobState.OUT_OF_MEMORY if not has_begun:
             return Outcome.LOST
-        case RemoteState.TIMEOUT:
+        case RemoteJobState.TIMEOUT:
             return Outcome.WALLTIME
-        case RemoteState.OUT_OF_MEMORY:
+        case RemoteJobState.OUT_OF_MEMORY:
             return Outcome.OUT_OF_MEMORY
-        case RemoteState.NODE_FAILED:
+        case RemoteJobState.NODE_FAILED:
             return Outcome.NODE_FAILURE
         case _ if kill is not None:
             return outcome_of_kill(kill)
-        case RemoteState.PREEMPTED | RemoteState.KILLED:
+        case RemoteJobState.PREEMPTED | RemoteJobState.KILLED:
             return Outcome.PREEMPTED
         case _:
             return Outcome.LOST
 
 
-def judge(outcome: Outcome, past: TaskPast, limits: JobSettings) -> Verdict:
+def judge(outcome: Outcome, past: AttemptCounts, limits: JobSettings) -> TaskVerdict:
     """Success is done; its own faults are retried as the campaign allows; the grid's faults are free, bounded."""
     if outcome is Outcome.SUCCESS:
-        return Verdict(TaskState.DONE, RESUBMITTED_PRIORITY)
+        return TaskVerdict(TaskState.DONE, RESUBMITTED_PRIORITY)
     if outcome is Outcome.KILLED:
-        return Verdict(TaskState.CANCELLED, RESUBMITTED_PRIORITY)
+        return TaskVerdict(TaskState.CANCELLED, RESUBMITTED_PRIORITY)
     if outcome is Outcome.CHECKPOINTED:
         state = TaskState.WAITING if past.checkpoints < limits.checkpoints else TaskState.FAILED
-        return Verdict(state, BEGUN, checkpoints=1)
+        return TaskVerdict(state, BEGUN, checkpoints=1)
     if outcome in ON_REQUEST:
         priority = FIRST_IN_LINE if outcome is Outcome.RESUBMIT else END_OF_LINE
         state = TaskState.WAITING if past.resubmissions < limits.resubmissions else TaskState.FAILED
-        return Verdict(state, priority, resubmissions=1)
+        return TaskVerdict(state, priority, resubmissions=1)
     if outcome in FAULT_OF_TASK:
         state = TaskState.WAITING if past.failures < past.retries else TaskState.FAILED
-        return Verdict(state, RESUBMITTED_PRIORITY, failures=1)
+        return TaskVerdict(state, RESUBMITTED_PRIORITY, failures=1)
     if outcome in FREE:
-        return Verdict(TaskState.WAITING, FIRST_IN_LINE)
+        return TaskVerdict(TaskState.WAITING, FIRST_IN_LINE)
     state = TaskState.WAITING if past.deaths < limits.deaths else TaskState.FAILED
-    return Verdict(state, FIRST_IN_LINE, deaths=1)
+    return TaskVerdict(state, FIRST_IN_LINE, deaths=1)
 
 
 def outcome_of_kill(kill: KillReason) -> Outcome:

@@ -4,14 +4,14 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from cigri.localbatch.pools import Pools
+from cigri.localbatch.pools import ResourcePools
 
 PASSING_PATIENCE = 60.0
 """Seconds for which smaller jobs may pass the first one that does not fit."""
 
 
 @dataclass(slots=True)
-class Array:
+class JobArray:
     """One submission of equal jobs: `left` wait, `held` may not, `running` are under way; == does not regard these."""
 
     id: int
@@ -27,26 +27,26 @@ class Array:
     running: int = field(default=0, compare=False)
 
 
-class WaitingLine:
+class BackfillQueue:
     """First come, first served; smaller jobs may pass, but only for a while, so that no job starves."""
 
-    def __init__(self, pools: Pools, patience: float = PASSING_PATIENCE) -> None:
+    def __init__(self, pools: ResourcePools, patience: float = PASSING_PATIENCE) -> None:
         self._pools = pools
         self._patience = patience
-        self._arrays: dict[int, Array] = {}
+        self._arrays: dict[int, JobArray] = {}
         self._head = (0, 0.0)  # the first array that does not fit, and since when
 
-    def __iter__(self) -> Iterator[Array]:
+    def __iter__(self) -> Iterator[JobArray]:
         return iter(self._arrays.values())
 
-    def add(self, array: Array) -> None:
+    def add(self, array: JobArray) -> None:
         """Queue an array, or the jobs that came back to it, in the old place."""
         if array.left:
             self._arrays[array.id] = array
             if next(reversed(self._arrays)) != max(self._arrays):
                 self._arrays = dict(sorted(self._arrays.items()))
 
-    def remove(self, array: Array, indexes: Iterable[int]) -> list[int]:
+    def remove(self, array: JobArray, indexes: Iterable[int]) -> list[int]:
         """Take jobs out of the queue; those that no longer wait are left out of the answer."""
         wanted = set(indexes)
         removed = [index for index in array.left if index in wanted]
@@ -55,9 +55,9 @@ class WaitingLine:
             self._arrays.pop(array.id, None)
         return removed
 
-    def choose(self, now: float, limit: int) -> list[tuple[Array, int]]:
+    def choose(self, now: float, limit: int) -> list[tuple[JobArray, int]]:
         """At most `limit` jobs that start now; their resources are taken from the pools."""
-        starts: list[tuple[Array, int]] = []
+        starts: list[tuple[JobArray, int]] = []
         blocked = False
         for array in list(self._arrays.values()):
             if self._pools.free("cpu") < 1 or len(starts) >= limit:
@@ -74,20 +74,20 @@ class WaitingLine:
                     break
         return starts
 
-    def reason(self, array: Array) -> str:
+    def reason(self, array: JobArray) -> str:
         """Why its next job is not running, for a person."""
         pools = self._pools
         return pools.impossible(array.need) or pools.shortage(array.need) or "waits for its turn"
 
-    def _take(self, array: Array, limit: int) -> list[tuple[Array, int]]:
-        starts: list[tuple[Array, int]] = []
+    def _take(self, array: JobArray, limit: int) -> list[tuple[JobArray, int]]:
+        starts: list[tuple[JobArray, int]] = []
         while array.left and len(starts) < limit and self._pools.fit(array.need):
             self._pools.take(array.need)
             array.running += 1
             starts.append((array, array.left.popleft()))
         return starts
 
-    def _holds_back(self, head: Array, moved: bool, now: float) -> bool:
+    def _holds_back(self, head: JobArray, moved: bool, now: float) -> bool:
         """Whether the first array that does not fit has been passed for too long."""
         if moved or self._head[0] != head.id:
             self._head = (head.id, now)

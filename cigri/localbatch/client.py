@@ -26,7 +26,7 @@ ANSWER_SECONDS = 60.0
 CLIENT_USAGE = "usage: client.py SPOOL [--pool=NAME=AMOUNT]... [-- COMMAND...], and on standard input lines of JSON\n"
 
 
-class CommandFailed(Exception):
+class ClientFailed(Exception):
     """What ends the command, with its exit status."""
 
     def __init__(self, status: int, text: str) -> None:
@@ -69,7 +69,7 @@ def tell(request: bytes, spool: str, pools: list[str] | None) -> int:
     """Print the daemon's answer, or what is wrong, and give the exit status."""
     try:
         text = exchange(request, spool, pools)
-    except CommandFailed as failure:
+    except ClientFailed as failure:
         sys.stderr.write(f"local batch system: {failure}\n")
         return failure.status
     sys.stdout.buffer.write(text)
@@ -85,7 +85,7 @@ def exchange(request: bytes, spool: str, pools: list[str] | None) -> bytes:
         while piece := daemon.recv(2**20):
             pieces.append(piece)
     except OSError as error:
-        raise CommandFailed(NO_DAEMON, f"the daemon does not answer: {error}") from None
+        raise ClientFailed(NO_DAEMON, f"the daemon does not answer: {error}") from None
     finally:
         daemon.close()
     text = b"".join(pieces)
@@ -94,7 +94,7 @@ def exchange(request: bytes, spool: str, pools: list[str] | None) -> bytes:
 
 
 def check(text: bytes) -> None:
-    """Raise CommandFailed when the answer is a refusal or is cut off."""
+    """Raise ClientFailed when the answer is a refusal or is cut off."""
     last = text[:-1].rpartition(b"\n")[2] if text.endswith(b"\n") else b""
     if last.startswith(b'{"end":') and last.endswith(b"}") and last[7:-1].isdigit():
         return
@@ -105,8 +105,8 @@ def check(text: bytes) -> None:
     except ValueError:
         end = None
     if isinstance(end, dict) and "error" in end:
-        raise CommandFailed(REFUSED, str(end["error"]))
-    raise CommandFailed(NO_DAEMON, "the answer was cut off")
+        raise ClientFailed(REFUSED, str(end["error"]))
+    raise ClientFailed(NO_DAEMON, "the answer was cut off")
 
 
 def connect(spool: str, pools: list[str] | None) -> socket:
@@ -115,9 +115,9 @@ def connect(spool: str, pools: list[str] | None) -> socket:
         return try_to_connect(spool)
     except (FileNotFoundError, ConnectionRefusedError) as error:
         if pools is None:
-            raise CommandFailed(NO_DAEMON, f"no daemon at {spool}: {error}") from None
+            raise ClientFailed(NO_DAEMON, f"no daemon at {spool}: {error}") from None
     except OSError as error:
-        raise CommandFailed(NO_DAEMON, f"{spool}: {error}") from None
+        raise ClientFailed(NO_DAEMON, f"{spool}: {error}") from None
     return start(spool, pools)
 
 
@@ -144,7 +144,7 @@ def start(spool: str, pools: list[str]) -> socket:
         os.makedirs(spool, mode=0o755 if os.geteuid() == 0 else 0o700, exist_ok=True)
         starting = os.open(os.path.join(spool, "starting"), os.O_CREAT | os.O_WRONLY, 0o600)
     except OSError as error:
-        raise CommandFailed(NO_DAEMON, f"the daemon cannot be started: {error}") from None
+        raise ClientFailed(NO_DAEMON, f"the daemon cannot be started: {error}") from None
     deadline, daemon = time.monotonic() + START_SECONDS, None
     try:
         while True:
@@ -154,7 +154,7 @@ def start(spool: str, pools: list[str]) -> socket:
             except OSError as error:
                 if (daemon is not None and daemon.poll()) or time.monotonic() > deadline:
                     log = os.path.join(spool, "log")
-                    raise CommandFailed(NO_DAEMON, f"the daemon does not start ({error}); see {log}") from None
+                    raise ClientFailed(NO_DAEMON, f"the daemon does not start ({error}); see {log}") from None
             if is_ours:
                 daemon = spawn(spool, pools)
             time.sleep(0.01)
@@ -187,7 +187,7 @@ def spawn(spool: str, pools: list[str]) -> "Popen[bytes]":
                 command, env=environment, cwd="/", stdin=null, stdout=file, stderr=file, start_new_session=True
             )
     except OSError as error:
-        raise CommandFailed(NO_DAEMON, f"the daemon cannot be started: {error}") from None
+        raise ClientFailed(NO_DAEMON, f"the daemon cannot be started: {error}") from None
 
 
 def run() -> None:

@@ -17,11 +17,11 @@ import sys
 import time
 
 from cigri.localbatch import processes
-from cigri.localbatch.engine import Engine
-from cigri.localbatch.loop import Daemon
-from cigri.localbatch.pools import Pools, default_pools
+from cigri.localbatch.engine import JobEngine
+from cigri.localbatch.loop import BatchDaemon
+from cigri.localbatch.pools import ResourcePools, default_pools
 from cigri.localbatch.server import SOCKET
-from cigri.localbatch.store import Store
+from cigri.localbatch.store import JobStore
 
 STARTS, STATE, LOG = "starts", "state.db", "log"
 SPOOL_LOCK_SECONDS = 10.0
@@ -41,7 +41,7 @@ def main() -> int:
     handler = logging.handlers.RotatingFileHandler(LOG, maxBytes=2**20, backupCount=1)
     logging.basicConfig(handlers=[handler], level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     try:
-        return serve(Pools(default_pools() | dict(options.pool)))
+        return serve(ResourcePools(default_pools() | dict(options.pool)))
     except Exception:
         logger.exception("the daemon ends because of an error")
         return 1
@@ -55,7 +55,7 @@ def pool(text: str) -> tuple[str, int]:
     return match[1], int(match[2])
 
 
-def serve(pools: Pools) -> int:
+def serve(pools: ResourcePools) -> int:
     """Take the spool, which is the current directory, find the jobs of an earlier daemon, and answer until SIGTERM."""
     starts = os.open(STARTS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     if not lock(starts):
@@ -65,14 +65,14 @@ def serve(pools: Pools) -> int:
         signal.signal(number, signal.SIG_DFL)
     processes.become_reaper()
     os.umask(0o077)
-    store = Store(STATE)
-    given = processes.Inherited(starts, os.open(os.devnull, os.O_RDWR), processes.raise_file_limit())
-    engine = Engine(store, pools, given)
+    store = JobStore(STATE)
+    given = processes.InheritedFiles(starts, os.open(os.devnull, os.O_RDWR), processes.raise_file_limit())
+    engine = JobEngine(store, pools, given)
     adopted = engine.restore(processes.boot_id(), read_starts())
     store.commit()
     os.ftruncate(starts, 0)
     logger.info("serving pools %s, %d running jobs found", pools.totals, len(adopted))
-    Daemon(engine, store, starts).run(adopted)
+    BatchDaemon(engine, store, starts).run(adopted)
     logger.info("ended on request")
     return 0
 

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 
 from cigri.errors import NotFound, SubmissionRefused
 from cigri.localbatch import processes
-from cigri.localbatch.backfill_queue import Array, WaitingLine
+from cigri.localbatch.backfill_queue import BackfillQueue, JobArray
 from cigri.localbatch.features import FeatureDirectories
 from cigri.localbatch.job_owner import owner_of
-from cigri.localbatch.job_process import Doom, JobProcess, ProcessEnd
-from cigri.localbatch.pools import Pools
-from cigri.localbatch.scratch import Scratch
-from cigri.localbatch.store import Job, State, Store
+from cigri.localbatch.job_process import EndReason, JobProcess, JobResult
+from cigri.localbatch.pools import ResourcePools
+from cigri.localbatch.scratch import ScratchDirectories
+from cigri.localbatch.store import JobStore, LocalJobRow, LocalJobState
 
 KEPT_SECONDS = 86_400.0
 KEPT_JOBS = 100_000
@@ -29,17 +29,17 @@ FORGET_PERIOD = 60.0
 logger = logging.getLogger(__name__)
 
 
-class Engine:
+class JobEngine:
     """All arrays with a job that has not ended."""
 
-    def __init__(self, store: Store, pools: Pools, given: processes.Inherited) -> None:
+    def __init__(self, store: JobStore, pools: ResourcePools, given: processes.InheritedFiles) -> None:
         self.pools = pools
         self._store = store
         self._given = given
-        self._scratch = Scratch()
+        self._scratch = ScratchDirectories()
         self._features = FeatureDirectories()
-        self._waiting = WaitingLine(pools)
-        self._arrays: dict[int, Array] = {}
+        self._waiting = BackfillQueue(pools)
+        self._arrays: dict[int, JobArray] = {}
         self._running: dict[tuple[int, int], JobProcess] = {}
         self._children: dict[int, JobProcess] = {}
         self._forgotten_at = -math.inf
@@ -50,15 +50,15 @@ class Engine:
         self._arrays = {array.id: array for array in self._store.live_arrays()}
         jobs = [(self._arrays[job.array], job) for job in self._store.live_jobs()]
         for array, job in jobs:
-            if job.state is State.HELD:
+            if job.state is LocalJobState.HELD:
                 array.held.add(job.position)
             else:
                 array.running += 1
         for array, job in jobs:
-            if job.state is State.HELD:
+            if job.state is LocalJobState.HELD:
                 continue
             if rebooted:
-                self._finish(array, job, ProcessEnd(State.NODE_FAILED, None, "the host went down"))
+                self._finish(array, job, JobResult(LocalJobState.NODE_FAILED, None, "the host went down"))
             else:
                 self._find_again(array, job, marks)
         for array in self._arrays.values():
@@ -68,7 +68,7 @@ class Engine:
             self._features.place.clear()
         return list(self._running.values())
 
-    def submit(self, array: Array) -> Array:
+    def submit(self, array: JobArray) -> JobArray:
         """Queue an array; the same one again, as after a lost answer, is the one that is there already."""
         stored = self._store.find_array(array.uid, array.name)
         if stored:
@@ -107,7 +107,7 @@ class Engine:
             array = self._arrays[array_id]
             held = self._waiting.remove(array, indexes)
             array.held.update(held)
-            self._store.put_jobs(Job(array.id, index, State.HELD) for index in held)
+            self._store.put_jobs(LocalJobRow(array.id, index, LocalJobState.HELD) for index in held)
             count += len(held)
         return count
 
@@ -117,7 +117,7 @@ class Engine:
         for array_id, index in released:
             array = self._arrays[array_id]
             array.held.discard(index)
-            self._store.unstart(Job(array_id, index, State.HELD))
+            self._store.unstart(LocalJobRow(array_id, index, LocalJobState.HELD))
             array.left.append(index)
         for array_id in {array_id for array_id, _ in released}:
             array = self._arrays[array_id]
@@ -133,17 +133,17 @@ class Engine:
         """Let suspended jobs go on; how many were suspended."""
         return self._change(uid, jobs, lambda running: running.resume(now))
 
-    def plan(self, now: float) -> list[tuple[Array, Job]]:
+    def plan(self, now: float) -> list[tuple[JobArray, LocalJobRow]]:
         """Jobs to start now, recorded as an intention; launch() them once this is committed."""
         planned = [
-            (array, Job(array.id, index, State.STARTING, os.urandom(8).hex(), now, time.time()))
+            (array, LocalJobRow(array.id, index, LocalJobState.STARTING, os.urandom(8).hex(), now, time.time()))
             for array, index in self._waiting.choose(now, STARTS_PER_TURN)
         ]
         if planned:
             self._store.put_jobs(job for _, job in planned)
         return planned
 
-    def launch(self, planned: list[tuple[Array, Job]]) -> None:
+    def launch(self, planned: list[tuple[JobArray, LocalJobRow]]) -> None:
         """Start what plan() gave and the store has committed; what the host cannot start ends as node_failed."""
         for array, job in planned:
             try:
@@ -151,7 +151,7 @@ class Engine:
             except (OSError, LookupError) as error:
                 logger.warning("job %d_%d could not be started: %s", array.id, job.position, error)
                 self.pools.give(array.need)
-                self._finish(array, job, ProcessEnd(State.NODE_FAILED, None, f"could not be started: {error}"))
+                self._finish(array, job, JobResult(LocalJobState.NODE_FAILED, None, f"could not be started: {error}"))
                 continue
             self._running[array.id, job.position] = self._children[running.process.pid] = running
             self._store.put_jobs([running.job])
@@ -187,7 +187,7 @@ class Engine:
         """When enforce() has work, on the monotonic clock."""
         return min((running.due for running in self._running.values()), default=math.inf)
 
-    def live(self) -> Iterator[tuple[Array, list[JobProcess], str]]:
+    def live(self) -> Iterator[tuple[JobArray, list[JobProcess], str]]:
         """Each live array, its jobs under way, and why its next job waits."""
         under_way: dict[int, list[JobProcess]] = {}
         for running in self._running.values():
@@ -195,16 +195,16 @@ class Engine:
         for array in self._arrays.values():
             yield array, under_way.get(array.id, []), self._waiting.reason(array) if array.left else ""
 
-    def find(self, uid: int, name: str) -> Array | None:
+    def find(self, uid: int, name: str) -> JobArray | None:
         """An array of this user, live or remembered."""
         stored = self._store.find_array(uid, name)
         return stored and self._arrays.get(stored.id, stored)
 
-    def job(self, array: Array, index: int) -> Job | None:
+    def job(self, array: JobArray, index: int) -> LocalJobRow | None:
         """A job that has left the queue; None: it still waits."""
         return self._store.get_job(array.id, index)
 
-    def _own(self, uid: int, jobs: list[tuple[int, int]]) -> list[tuple[Array, int]]:
+    def _own(self, uid: int, jobs: list[tuple[int, int]]) -> list[tuple[JobArray, int]]:
         """The jobs whose array lives; raise NotFound when one is not for this user to touch."""
         alive = [(array, index) for array_id, index in jobs if (array := self._arrays.get(array_id))]
         foreign = [f"{array.id}_{index}" for array, index in alive if uid not in (0, array.uid)]
@@ -218,9 +218,9 @@ class Engine:
         self._store.put_jobs(running.job for running in changed)
         return len(changed)
 
-    def _find_again(self, array: Array, job: Job, marks: Mapping[str, int]) -> None:
+    def _find_again(self, array: JobArray, job: LocalJobRow, marks: Mapping[str, int]) -> None:
         mark = mark_of(job)
-        pid = marks.get(mark) if job.state is State.STARTING else job.pid
+        pid = marks.get(mark) if job.state is LocalJobState.STARTING else job.pid
         if pid is None:
             self._store.unstart(job)
             array.left.appendleft(job.position)
@@ -229,17 +229,17 @@ class Engine:
         process = processes.adopt(pid, job.ticks, mark)
         if process is None:
             processes.sweep(mark)
-            self._finish(array, job, ProcessEnd(State.VANISHED, None, "ended while the daemon was away"))
+            self._finish(array, job, JobResult(LocalJobState.VANISHED, None, "ended while the daemon was away"))
             return
         self.pools.take(array.need)
-        state = State.RUNNING if job.state is State.STARTING else job.state
+        state = LocalJobState.RUNNING if job.state is LocalJobState.STARTING else job.state
         job = job._replace(state=state, pid=pid, ticks=process.ticks)
         self._running[array.id, job.position] = JobProcess(
-            array, job, process, Doom(job.doom), scratch=self._scratch.find(mark)
+            array, job, process, EndReason(job.doom), scratch=self._scratch.find(mark)
         )
         self._store.put_jobs([job])
 
-    def _start(self, array: Array, job: Job) -> JobProcess:
+    def _start(self, array: JobArray, job: LocalJobRow) -> JobProcess:
         owner = owner_of(array.uid)
         scratch, features = self._scratch.take(owner, mark_of(job)), self._features.take(owner)
         environment = {
@@ -259,7 +259,7 @@ class Engine:
             self._scratch.give_back(array.uid, scratch)
             self._features.give_back(array.uid, features)
             raise
-        job = job._replace(state=State.RUNNING, pid=process.pid, ticks=process.ticks)
+        job = job._replace(state=LocalJobState.RUNNING, pid=process.pid, ticks=process.ticks)
         return JobProcess(array, job, process, scratch=scratch, features=features)
 
     def _sweep(self, running: JobProcess) -> None:
@@ -278,26 +278,26 @@ class Engine:
             running.job = running.job._replace(doom=running.doom)
             self._store.put_jobs([running.job])
 
-    def _drop(self, array: Array, indexes: list[int]) -> int:
+    def _drop(self, array: JobArray, indexes: list[int]) -> int:
         held = array.held.intersection(indexes)
         array.held -= held
         removed = [*self._waiting.remove(array, indexes), *held]
         now = time.time()
-        end = ProcessEnd(State.KILLED, None, "cancelled before it started")
+        end = JobResult(LocalJobState.KILLED, None, "cancelled before it started")
         self._store.put_jobs(
-            Job(array.id, index, end.state, began=0.0, ended=now, reason=end.reason) for index in removed
+            LocalJobRow(array.id, index, end.state, began=0.0, ended=now, reason=end.reason) for index in removed
         )
         self._close(array, now)
         return len(removed)
 
-    def _finish(self, array: Array, job: Job, end: ProcessEnd) -> None:
+    def _finish(self, array: JobArray, job: LocalJobRow, end: JobResult) -> None:
         now = time.time()
         state, exit_code, reason = end
         self._store.put_jobs([job._replace(state=state, exit_code=exit_code, reason=reason, ended=now)])
         array.running -= 1
         self._close(array, now)
 
-    def _close(self, array: Array, now: float) -> None:
+    def _close(self, array: JobArray, now: float) -> None:
         """Remember an array that is over, and forget old ones now and then."""
         if array.left or array.held or array.running:
             return
@@ -317,6 +317,6 @@ def _free_bytes(scratch: str) -> str:
     return str(volume.f_bavail * volume.f_frsize)
 
 
-def mark_of(job: Job) -> str:
+def mark_of(job: LocalJobRow) -> str:
     """ARRAY_INDEX-TOKEN, in the environment of all its processes; each start has another token."""
     return f"{job.array}_{job.position}-{job.token}"

@@ -7,7 +7,7 @@ import logging
 import os
 import tempfile
 
-from cigri.localbatch.job_owner import Owner
+from cigri.localbatch.job_owner import JobOwner
 from cigri.localbatch.linked_directory import LinkedDirectory, give_to, remove
 from cigri.localbatch.scratch import is_as_given
 
@@ -24,7 +24,7 @@ class FeatureDirectories:
         self.place = LinkedDirectory("features", MEMORY_DIRECTORY if os.access(MEMORY_DIRECTORY, os.W_OK) else None)
         self._free: dict[int, list[str]] = {}
 
-    def take(self, owner: Owner) -> str:
+    def take(self, owner: JobOwner) -> str:
         """Three empty directories of that account, in one; "" when the host has none to give."""
         if free := self._free.get(owner.uid):
             return free.pop()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
-class Owner(NamedTuple):
+class JobOwner(NamedTuple):
     """An account of this host; `groups` is None when it is the daemon's own, so that nothing has to be changed."""
 
     uid: int
@@ -18,7 +18,7 @@ class Owner(NamedTuple):
     environment: Mapping[str, str]
 
 
-def owner_of(uid: int) -> Owner:
+def owner_of(uid: int) -> JobOwner:
     """The account of a user id; raise LookupError when there is none."""
     account = pwd.getpwuid(uid)
     groups = None if uid == os.geteuid() else os.getgrouplist(account.pw_name, account.pw_gid)
@@ -31,4 +31,4 @@ def owner_of(uid: int) -> Owner:
         "LANG": os.environ.get("LANG", "C.UTF-8"),
     }
     home = account.pw_dir if os.path.isdir(account.pw_dir) else "/"
-    return Owner(uid, account.pw_gid, groups, home, environment)
+    return JobOwner(uid, account.pw_gid, groups, home, environment)

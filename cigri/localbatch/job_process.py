@@ -7,15 +7,15 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from cigri.localbatch import processes
-from cigri.localbatch.backfill_queue import Array
-from cigri.localbatch.processes import Process
-from cigri.localbatch.store import Job, State
+from cigri.localbatch.backfill_queue import JobArray
+from cigri.localbatch.processes import RootProcess
+from cigri.localbatch.store import LocalJobRow, LocalJobState
 
 GRACE_BEFORE_KILL = 5.0
 """Seconds between SIGTERM and SIGKILL of a cancelled job."""
 
 
-class Doom(StrEnum):
+class EndReason(StrEnum):
     """Why we end a job."""
 
     NONE = ""
@@ -23,10 +23,10 @@ class Doom(StrEnum):
     WALLTIME = "walltime"
 
 
-class ProcessEnd(NamedTuple):
+class JobResult(NamedTuple):
     """How a job ended."""
 
-    state: State
+    state: LocalJobState
     exit_code: int | None
     reason: str = ""
 
@@ -35,10 +35,10 @@ class ProcessEnd(NamedTuple):
 class JobProcess:
     """One job and its first process. Times are on the monotonic clock, which a new daemon shares until the reboot."""
 
-    array: Array
-    job: Job
-    process: Process
-    doom: Doom = Doom.NONE
+    array: JobArray
+    job: LocalJobRow
+    process: RootProcess
+    doom: EndReason = EndReason.NONE
     due: float = 0.0  # when enforce() has something to do
     scratch: str = ""  # its directory
     features: str = ""  # those that say what it may use; unknown of a job that an earlier daemon started
@@ -46,7 +46,7 @@ class JobProcess:
     def __post_init__(self) -> None:
         if self.doom:
             return
-        if self.job.state is State.SUSPENDED:
+        if self.job.state is LocalJobState.SUSPENDED:
             self.due = math.inf
             return
         limit = self.job.began + self.array.walltime
@@ -54,18 +54,18 @@ class JobProcess:
 
     def suspend(self, now: float) -> bool:
         """Stop all its processes and its clock; False when that is so already, or it has to die."""
-        if self.doom or self.job.state is State.SUSPENDED:
+        if self.doom or self.job.state is LocalJobState.SUSPENDED:
             return False
         processes.sweep(self.process.mark, self.process.pid, signal.SIGSTOP)
-        self.job = self.job._replace(state=State.SUSPENDED, began=now - self.job.began)
+        self.job = self.job._replace(state=LocalJobState.SUSPENDED, began=now - self.job.began)
         self.due = math.inf
         return True
 
     def resume(self, now: float) -> bool:
         """Let it go on; False when it does already."""
-        if self.job.state is not State.SUSPENDED:
+        if self.job.state is not LocalJobState.SUSPENDED:
             return False
-        self.job = self.job._replace(state=State.RUNNING, began=now - self.job.began)
+        self.job = self.job._replace(state=LocalJobState.RUNNING, began=now - self.job.began)
         self.__post_init__()
         processes.sweep(self.process.mark, self.process.pid, signal.SIGCONT)
         return True
@@ -78,7 +78,7 @@ class JobProcess:
             self.due = limit
             return False
         changed = not self.doom
-        self.doom = self.doom or Doom.WALLTIME
+        self.doom = self.doom or EndReason.WALLTIME
         processes.kill_group(self.process)
         self.due = math.inf
         return changed
@@ -88,20 +88,20 @@ class JobProcess:
         if self.doom:
             return False
         self.resume(now)
-        self.doom = Doom.CANCELLED
+        self.doom = EndReason.CANCELLED
         processes.send(self.process, signal.SIGTERM)
         self.due = min(now + GRACE_BEFORE_KILL, self.job.began + self.array.walltime)
         return True
 
-    def end(self, code: int | None) -> ProcessEnd:
+    def end(self, code: int | None) -> JobResult:
         """What the exit code of its first process means; -n: died of signal n, None: nobody knows."""
-        if self.doom is Doom.CANCELLED:
-            return ProcessEnd(State.KILLED, shell_code(code), "cancelled")
-        if self.doom is Doom.WALLTIME or code == -signal.SIGXCPU:
-            return ProcessEnd(State.TIMEOUT, shell_code(code), f"walltime of {self.array.walltime} s")
+        if self.doom is EndReason.CANCELLED:
+            return JobResult(LocalJobState.KILLED, shell_code(code), "cancelled")
+        if self.doom is EndReason.WALLTIME or code == -signal.SIGXCPU:
+            return JobResult(LocalJobState.TIMEOUT, shell_code(code), f"walltime of {self.array.walltime} s")
         if code is None:
-            return ProcessEnd(State.VANISHED, None, "ended unseen")
-        return ProcessEnd(State.FAILED if code else State.SUCCEEDED, shell_code(code))
+            return JobResult(LocalJobState.VANISHED, None, "ended unseen")
+        return JobResult(LocalJobState.FAILED if code else LocalJobState.SUCCEEDED, shell_code(code))
 
 
 def shell_code(code: int | None) -> int | None:

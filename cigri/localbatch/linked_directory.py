@@ -6,7 +6,7 @@ import stat
 import tempfile
 from contextlib import suppress
 
-from cigri.localbatch.job_owner import Owner
+from cigri.localbatch.job_owner import JobOwner
 
 logger = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ class LinkedDirectory:
         self._link = link
         self.path = _known(link) or _new(link, parent)
 
-    def make(self, owner: Owner, name: str = "") -> str:
+    def make(self, owner: JobOwner, name: str = "") -> str:
         """An empty directory of that account, of this name if one is given; "" when the host has none to give."""
         path = os.path.join(self.path, name)
         try:
@@ -43,7 +43,7 @@ class LinkedDirectory:
         remove([self.path])
 
 
-def give_to(owner: Owner, path: str) -> None:
+def give_to(owner: JobOwner, path: str) -> None:
     """Make the account its owner; nothing where the daemon runs as that account (`groups` is None)."""
     if owner.groups is not None:
         os.chown(path, owner.uid, owner.gid)

@@ -7,24 +7,24 @@ import signal
 import time
 
 from cigri.localbatch import processes, requests
-from cigri.localbatch.engine import Engine
+from cigri.localbatch.engine import JobEngine
 from cigri.localbatch.job_process import JobProcess
-from cigri.localbatch.server import Server
-from cigri.localbatch.store import Store
+from cigri.localbatch.server import SocketServer
+from cigri.localbatch.store import JobStore
 
 STARTS_LIMIT = 2**20
 """Bytes after which the file of starts is emptied."""
 
 
-class Daemon:
+class BatchDaemon:
     """One turn: hear, reap, decide, commit, answer, start."""
 
-    def __init__(self, engine: Engine, store: Store, starts: int) -> None:
+    def __init__(self, engine: JobEngine, store: JobStore, starts: int) -> None:
         self._engine = engine
         self._store = store
         self._starts = starts
         self._selector = selectors.DefaultSelector()
-        self._server = Server(self._selector, os.geteuid() or None)
+        self._server = SocketServer(self._selector, os.geteuid() or None)
         self._wake = wake_up_by_signals()
         self._selector.register(self._wake, selectors.EVENT_READ, lambda: os.read(self._wake, 4096))
         self._stopping = False

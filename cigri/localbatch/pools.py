@@ -14,7 +14,7 @@ def default_pools() -> dict[str, int]:
     return {"cpu": len(os.sched_getaffinity(0)), "mem": memory // 2**20}
 
 
-class Pools:
+class ResourcePools:
     """The sum of what is taken never exceeds a total, unless the operator shrank the pool under running jobs."""
 
     def __init__(self, totals: Mapping[str, int]) -> None:

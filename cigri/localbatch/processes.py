@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from cigri.localbatch.job_owner import Owner
+from cigri.localbatch.job_owner import JobOwner
 
 MARK = "CIGRI_LOCAL_JOB"
 SHIM = f'ulimit -Sn "$1"; shift; echo "${MARK} $$" >&0 && exec "$@" </dev/null'
@@ -25,7 +25,7 @@ PIDFD_GET_INFO = (3 << 30) | (64 << 16) | (0xFF << 8) | 11  # since Linux 6.11; 
 PIDFD_INFO_EXIT = 1 << 3
 
 
-class Process(NamedTuple):
+class RootProcess(NamedTuple):
     """The first process of a job: our child (`popen`), or one that an earlier daemon started (`pidfd`)."""
 
     pid: int
@@ -35,14 +35,14 @@ class Process(NamedTuple):
     pidfd: int = -1
 
 
-class Ended(NamedTuple):
+class ExitedProcess(NamedTuple):
     """A process that has ended; the exit code is -n after a death by signal n."""
 
     pid: int
     exit_code: int
 
 
-class Inherited(NamedTuple):
+class InheritedFiles(NamedTuple):
     """What every job begins with: the file `starts`, /dev/null, and the limit of open files it finds."""
 
     starts: int
@@ -50,7 +50,7 @@ class Inherited(NamedTuple):
     files: int
 
 
-class Stat(NamedTuple):
+class ProcStat(NamedTuple):
     """What /proc tells of a process; `status` is the wait status of a zombie."""
 
     letter: str
@@ -71,7 +71,7 @@ def raise_file_limit() -> int:
     return soft
 
 
-def start(argv: Sequence[str], environment: Mapping[str, str], owner: Owner, given: Inherited) -> Process:
+def start(argv: Sequence[str], environment: Mapping[str, str], owner: JobOwner, given: InheritedFiles) -> RootProcess:
     """Start a job in a session of its own; raise OSError when the host cannot.
 
     Files are closed by their close-on-exec flag, so that the lock is held up to the exec.
@@ -91,10 +91,10 @@ def start(argv: Sequence[str], environment: Mapping[str, str], owner: Owner, giv
         umask=0o022,
     )
     facts = stat(popen.pid)
-    return Process(popen.pid, facts.ticks if facts else 0, environment[MARK], popen)
+    return RootProcess(popen.pid, facts.ticks if facts else 0, environment[MARK], popen)
 
 
-def adopt(pid: int, ticks: int | None, mark: str) -> Process | None:
+def adopt(pid: int, ticks: int | None, mark: str) -> RootProcess | None:
     """A job of an earlier daemon, if it still runs; without `ticks` its environment must carry the mark."""
     try:
         pidfd = os.pidfd_open(pid)
@@ -102,12 +102,12 @@ def adopt(pid: int, ticks: int | None, mark: str) -> Process | None:
         return None
     facts = stat(pid)
     if facts and (facts.ticks == ticks if ticks is not None else carries(pid, mark)):
-        return Process(pid, facts.ticks, mark, pidfd=pidfd)
+        return RootProcess(pid, facts.ticks, mark, pidfd=pidfd)
     os.close(pidfd)
     return None
 
 
-def send(process: Process, number: signal.Signals) -> None:
+def send(process: RootProcess, number: signal.Signals) -> None:
     """Signal the first process alone; none is no error."""
     with suppress(ProcessLookupError):
         if process.popen:
@@ -116,7 +116,7 @@ def send(process: Process, number: signal.Signals) -> None:
             signal.pidfd_send_signal(process.pidfd, number)
 
 
-def kill_group(process: Process) -> None:
+def kill_group(process: RootProcess) -> None:
     """SIGKILL to the process group, whose number is safe as long as the first process was not waited for."""
     with suppress(ProcessLookupError):
         if not process.popen:
@@ -166,17 +166,17 @@ def children() -> list[int]:
         return list(every_pid())
 
 
-def stat(pid: int) -> Stat | None:
+def stat(pid: int) -> ProcStat | None:
     """What /proc/PID/stat says; None when there is no such process any more."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             words = file.read().rpartition(b") ")[2].split()
     except OSError:
         return None
-    return Stat(words[0].decode(), int(words[3]), int(words[19]), int(words[49]))
+    return ProcStat(words[0].decode(), int(words[3]), int(words[19]), int(words[49]))
 
 
-def next_zombie() -> Ended | None:
+def next_zombie() -> ExitedProcess | None:
     """A child that has ended; it stays a zombie, and is given again, until it is waited for."""
     try:
         child = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -184,16 +184,16 @@ def next_zombie() -> Ended | None:
         return None
     if child is None:
         return None
-    return Ended(child.si_pid, child.si_status if child.si_code == os.CLD_EXITED else -child.si_status)
+    return ExitedProcess(child.si_pid, child.si_status if child.si_code == os.CLD_EXITED else -child.si_status)
 
 
-def exit_code(process: Process) -> int | None:
+def exit_code(process: RootProcess) -> int | None:
     """How an adopted process ended, as next_zombie() tells it; None when the kernel does not say."""
     status = _wait_status(process)
     return None if status is None else os.waitstatus_to_exitcode(status)
 
 
-def _wait_status(process: Process) -> int | None:
+def _wait_status(process: RootProcess) -> int | None:
     facts = stat(process.pid)
     if facts and facts.ticks == process.ticks and facts.letter == "Z":
         return facts.status

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cigri.errors import CigriError, SubmissionRefused, UsageError
-from cigri.localbatch.backfill_queue import Array
-from cigri.localbatch.engine import KEPT_JOBS, Engine
+from cigri.localbatch.backfill_queue import JobArray
+from cigri.localbatch.engine import KEPT_JOBS, JobEngine
 from cigri.localbatch.pools import POOL, default_pools
-from cigri.localbatch.store import Job, State
+from cigri.localbatch.store import LocalJobRow, LocalJobState
 
 LARGEST_POOL = 2**53
 SAFE_NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
@@ -26,10 +26,10 @@ logger = logging.getLogger(__name__)
 AnswerLines = Iterator[dict[str, object]]
 
 
-def answer(engine: Engine, uid: int, line: bytes, now: float) -> bytes:
+def answer(engine: JobEngine, uid: int, line: bytes, now: float) -> bytes:
     """The whole answer to one line of a client."""
     try:
-        request = Fields(decode(line))
+        request = RequestFields(decode(line))
         verb = request.word("verb", re.compile("[a-z]+"))
         if verb not in ANSWERED_VERBS:
             raise UsageError(f"no verb {verb!r}")
@@ -55,7 +55,7 @@ def decode(line: bytes) -> dict[str, Any]:
     return request
 
 
-class Fields:
+class RequestFields:
     """The fields of a request, each taken once; done() refuses what is left."""
 
     def __init__(self, request: dict[str, Any]) -> None:
@@ -99,7 +99,7 @@ def check_number(name: str, value: object, least: int, most: int = LARGEST_POOL)
     return value
 
 
-def submit(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
+def submit(engine: JobEngine, uid: int, request: RequestFields, now: float) -> AnswerLines:
     """Amounts of cpu and mem are those of a node, the others those of the job; a name that is there gives its array."""
     nodes = request.number("nodes", 1)
     need = {"cpu": nodes * request.number("cpu", 1), "mem": nodes * request.number("mem", 0)}
@@ -107,7 +107,7 @@ def submit(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines
     if not isinstance(others, dict) or not others.keys().isdisjoint(need):
         raise UsageError("others must be an object, without cpu and mem")
     need |= {name: check_number(name, amount, 0) for name, amount in others.items()}
-    array = Array(
+    array = JobArray(
         id=0,
         uid=uid,
         name=request.word("name", SAFE_NAME),
@@ -136,14 +136,14 @@ def check_command(argv: Sequence[str]) -> None:
         raise UsageError("the command holds a character that no command can hold")
 
 
-def refuse_selection(request: Fields) -> None:
+def refuse_selection(request: RequestFields) -> None:
     """This host has no queues and no properties to choose by."""
     for name in ("queue", "properties"):
         if value := request.take(name):
             raise SubmissionRefused(f"the local cluster has no {name}, but {value!r} is asked for")
 
 
-def list_live(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
+def list_live(engine: JobEngine, uid: int, request: RequestFields, now: float) -> AnswerLines:
     """The caller's live arrays, or everybody's; waiting jobs as ranges, running and suspended ones with their start."""
     prefix = request.take("prefix")
     everybody = request.take("everybody")
@@ -160,7 +160,9 @@ def list_live(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLi
                 "held": ranges(sorted(array.held)),
                 "reason": reason,
                 "running": [[running.job.position, running.job.started] for running in under_way],
-                "suspended": [running.job.position for running in under_way if running.job.state is State.SUSPENDED],
+                "suspended": [
+                    running.job.position for running in under_way if running.job.state is LocalJobState.SUSPENDED
+                ],
             }
 
 
@@ -175,11 +177,11 @@ def ranges(indexes: Iterable[int]) -> list[list[int]]:
     return result
 
 
-def history(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
+def history(engine: JobEngine, uid: int, request: RequestFields, now: float) -> AnswerLines:
     """The caller's jobs by "name index id" ("-": the id is not known); forgotten ones are left out."""
     keys = request.words("keys")
     request.done()
-    arrays: dict[str, Array | None] = {}
+    arrays: dict[str, JobArray | None] = {}
     for key in keys:
         name, index, remote_id = parse_key(key)
         if name not in arrays:
@@ -197,7 +199,7 @@ def parse_key(key: str) -> tuple[str, int, str]:
     return match[1], int(match[2]), match[3]
 
 
-def record(array: Array, index: int, job: Job | None) -> dict[str, object]:
+def record(array: JobArray, index: int, job: LocalJobRow | None) -> dict[str, object]:
     """What a history tells of a job, times in epoch seconds; `job` is None while it waits."""
     return {
         "name": array.name,
@@ -211,32 +213,32 @@ def record(array: Array, index: int, job: Job | None) -> dict[str, object]:
     }
 
 
-def cancel(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
+def cancel(engine: JobEngine, uid: int, request: RequestFields, now: float) -> AnswerLines:
     """How many of the jobs were alive; they get SIGTERM, and SIGKILL after the grace."""
     yield {"cancelled": engine.cancel(uid, take_jobs(request), now)}
 
 
-def hold(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
+def hold(engine: JobEngine, uid: int, request: RequestFields, now: float) -> AnswerLines:
     """How many of the jobs waited; others are left as they are."""
     yield {"changed": engine.hold(uid, take_jobs(request))}
 
 
-def release(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
+def release(engine: JobEngine, uid: int, request: RequestFields, now: float) -> AnswerLines:
     """How many of the jobs were held; they wait in their old place."""
     yield {"changed": engine.release(uid, take_jobs(request))}
 
 
-def suspend(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
+def suspend(engine: JobEngine, uid: int, request: RequestFields, now: float) -> AnswerLines:
     """How many of the jobs ran; they get SIGSTOP, and their walltime stands still."""
     yield {"changed": engine.suspend(uid, take_jobs(request), now)}
 
 
-def resume(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
+def resume(engine: JobEngine, uid: int, request: RequestFields, now: float) -> AnswerLines:
     """How many of the jobs were suspended; they get SIGCONT."""
     yield {"changed": engine.resume(uid, take_jobs(request), now)}
 
 
-def take_jobs(request: Fields) -> list[tuple[int, int]]:
+def take_jobs(request: RequestFields) -> list[tuple[int, int]]:
     """Array and index of each job of a request that holds nothing else."""
     ids = request.words("ids")
     request.done()
@@ -247,7 +249,7 @@ def take_jobs(request: Fields) -> list[tuple[int, int]]:
     return jobs
 
 
-def capacity(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
+def capacity(engine: JobEngine, uid: int, request: RequestFields, now: float) -> AnswerLines:
     """All and free of each pool by its name; free may be below 0, as Pools.free tells."""
     refuse_selection(request)
     request.done()
@@ -255,13 +257,13 @@ def capacity(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLin
     yield {"pools": {name: {"total": total, "free": pools.free(name)} for name, total in pools.totals.items()}}
 
 
-def probe(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
+def probe(engine: JobEngine, uid: int, request: RequestFields, now: float) -> AnswerLines:
     """Process and account of the daemon, and all of each pool."""
     request.done()
     yield {"pid": os.getpid(), "uid": os.geteuid(), "pools": engine.pools.totals}
 
 
-def resize(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
+def resize(engine: JobEngine, uid: int, request: RequestFields, now: float) -> AnswerLines:
     """Other pools, as of a daemon that is started with them; only for its own user and root."""
     pools = request.take("pools")
     request.done()
@@ -276,7 +278,7 @@ def resize(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines
     yield {"pools": totals}
 
 
-ANSWERED_VERBS: dict[str, Callable[[Engine, int, Fields, float], AnswerLines]] = {
+ANSWERED_VERBS: dict[str, Callable[[JobEngine, int, RequestFields, float], AnswerLines]] = {
     "submit": submit,
     "list": list_live,
     "history": history,

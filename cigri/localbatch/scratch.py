@@ -8,18 +8,18 @@ import os
 import stat
 from contextlib import suppress
 
-from cigri.localbatch.job_owner import Owner
+from cigri.localbatch.job_owner import JobOwner
 from cigri.localbatch.linked_directory import LinkedDirectory, remove
 
 
-class Scratch:
+class ScratchDirectories:
     """Directories that no job has are free."""
 
     def __init__(self) -> None:
         self.place = LinkedDirectory("scratch")
         self._free: dict[int, list[str]] = {}
 
-    def take(self, owner: Owner, name: str) -> str:
+    def take(self, owner: JobOwner, name: str) -> str:
         """An empty directory of that account, for the job of that name; "" when the host has none to give."""
         if free := self._free.get(owner.uid):
             with suppress(OSError):

@@ -19,7 +19,7 @@ CLIENT_PATIENCE = 60.0
 logger = logging.getLogger(__name__)
 
 
-class Request(NamedTuple):
+class ClientRequest(NamedTuple):
     """A line and who said it."""
 
     connection: "ClientConnection"
@@ -38,11 +38,11 @@ class ClientConnection:
         self.outgoing = memoryview(b"")
 
 
-class Server:
+class SocketServer:
     """Collects requests; what is answered is sent by send_answers(), after the commit."""
 
     def __init__(self, selector: selectors.BaseSelector, only_uid: int | None) -> None:
-        self.requests: list[Request] = []
+        self.requests: list[ClientRequest] = []
         self._selector = selector
         self._only_uid = only_uid
         self._connections: set[ClientConnection] = set()
@@ -117,7 +117,7 @@ class Server:
         if b"\n" in piece:
             line = bytes(connection.incoming).partition(b"\n")[0]
             self._selector.modify(connection.socket, selectors.EVENT_WRITE, lambda: None)
-            self.requests.append(Request(connection, connection.uid, line))
+            self.requests.append(ClientRequest(connection, connection.uid, line))
         elif not piece or len(connection.incoming) > LINE_LIMIT:
             self._drop(connection)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeVar
 
-from cigri.localbatch.backfill_queue import Array
+from cigri.localbatch.backfill_queue import JobArray
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 
@@ -49,7 +49,7 @@ CREATE INDEX IF NOT EXISTS live_jobs ON jobs (array) WHERE ended IS NULL;
 """
 
 
-class State(StrEnum):
+class LocalJobState(StrEnum):
     """Life of a job that has left the queue, be it only to be held. VANISHED: it is over, nobody knows how it ended."""
 
     HELD = "held"
@@ -64,7 +64,7 @@ class State(StrEnum):
     VANISHED = "vanished"
 
 
-class Job(NamedTuple):
+class LocalJobRow(NamedTuple):
     """A job that has left the queue; `started` and `ended` are epoch seconds.
 
     `began` is on the monotonic clock; of a suspended job it is the seconds for which it had run.
@@ -72,7 +72,7 @@ class Job(NamedTuple):
 
     array: int
     position: int
-    state: State
+    state: LocalJobState
     token: str = ""
     began: float = 0.0
     started: float | None = None
@@ -97,7 +97,7 @@ class ArrayRow(NamedTuple):
     argv: str
 
 
-class Boot(NamedTuple):
+class BootRow(NamedTuple):
     """Which boot of the host was the last that a daemon has seen."""
 
     boot: str
@@ -109,7 +109,7 @@ class JobPosition(NamedTuple):
     position: int
 
 
-class Store:
+class JobStore:
     """Every write belongs to the transaction that the next commit() ends."""
 
     def __init__(self, path: str) -> None:
@@ -130,12 +130,12 @@ class Store:
 
     def boot(self, boot: str) -> bool:
         """Remember the boot of the host; whether it is another one than last time."""
-        earlier = self._read(Boot, "SELECT boot FROM host")
+        earlier = self._read(BootRow, "SELECT boot FROM host")
         self._write("DELETE FROM host")
         self._write("INSERT INTO host (boot) VALUES (?)", (boot,))
         return bool(earlier) and earlier[0].boot != boot
 
-    def add_array(self, array: Array) -> int:
+    def add_array(self, array: JobArray) -> int:
         """Store a new array, whose id is not looked at, and give its id."""
         values = (array.uid, array.name, array.size, json.dumps(array.need), array.walltime, array.notice)
         return self._write(
@@ -143,12 +143,12 @@ class Store:
             (*values, json.dumps(array.argv)),
         )
 
-    def find_array(self, uid: int, name: str) -> Array | None:
+    def find_array(self, uid: int, name: str) -> JobArray | None:
         """Live or ended; names are unique among those of a user. Its jobs are not looked at."""
         arrays = self._arrays("uid = ? AND name = ?", (uid, name))
         return arrays[0] if arrays else None
 
-    def live_arrays(self) -> list[Array]:
+    def live_arrays(self) -> list[JobArray]:
         """Arrays with a job that has not ended; what waits is what has no row in jobs."""
         arrays = self._arrays("ended IS NULL", ())
         for array in arrays:
@@ -157,22 +157,22 @@ class Store:
             array.left = deque(index for index in range(1, array.size + 1) if index not in gone)
         return arrays
 
-    def live_jobs(self) -> list[Job]:
+    def live_jobs(self) -> list[LocalJobRow]:
         """Jobs that have left the queue and have not ended, also those that are held."""
         return self._jobs("ended IS NULL", ())
 
-    def get_job(self, array_id: int, index: int) -> Job | None:
+    def get_job(self, array_id: int, index: int) -> LocalJobRow | None:
         """None of one that waits, or whose array is forgotten."""
         jobs = self._jobs("array = ? AND position = ?", (array_id, index))
         return jobs[0] if jobs else None
 
-    def put_jobs(self, jobs: Iterable[Job]) -> None:
+    def put_jobs(self, jobs: Iterable[LocalJobRow]) -> None:
         """Write jobs as they are now."""
         self._begin()
-        marks = ", ".join("?" * len(Job._fields))
-        self._db.executemany(f"INSERT OR REPLACE INTO jobs ({_columns(Job)}) VALUES ({marks})", jobs)  # noqa: S608 - no input
+        marks = ", ".join("?" * len(LocalJobRow._fields))
+        self._db.executemany(f"INSERT OR REPLACE INTO jobs ({_columns(LocalJobRow)}) VALUES ({marks})", jobs)  # noqa: S608 - no input
 
-    def unstart(self, job: Job) -> None:
+    def unstart(self, job: LocalJobRow) -> None:
         """Put a job that never ran, or was held, back into the queue."""
         self._write("DELETE FROM jobs WHERE array = ? AND position = ?", (job.array, job.position))
 
@@ -186,13 +186,13 @@ class Store:
         sums = "SELECT id, sum(size) OVER (ORDER BY ended DESC, id DESC) AS jobs FROM arrays WHERE ended IS NOT NULL"
         self._write(f"DELETE FROM arrays WHERE id IN (SELECT id FROM ({sums}) WHERE jobs > ?)", (keep,))  # noqa: S608
 
-    def _arrays(self, condition: str, values: Sequence[object]) -> list[Array]:
+    def _arrays(self, condition: str, values: Sequence[object]) -> list[JobArray]:
         statement = f"SELECT {_columns(ArrayRow)} FROM arrays WHERE {condition} ORDER BY id"  # noqa: S608 - no input
         return [_array(row) for row in self._read(ArrayRow, statement, values)]
 
-    def _jobs(self, condition: str, values: Sequence[object]) -> list[Job]:
-        statement = f"SELECT {_columns(Job)} FROM jobs WHERE {condition}"  # noqa: S608 - no input
-        return [job._replace(state=State(job.state)) for job in self._read(Job, statement, values)]
+    def _jobs(self, condition: str, values: Sequence[object]) -> list[LocalJobRow]:
+        statement = f"SELECT {_columns(LocalJobRow)} FROM jobs WHERE {condition}"  # noqa: S608 - no input
+        return [job._replace(state=LocalJobState(job.state)) for job in self._read(LocalJobRow, statement, values)]
 
     def _read(self, kind: type[Row], statement: str, values: Sequence[object] = ()) -> list[Row]:
         return read_rows(kind, self._db.execute(statement, values))
@@ -214,9 +214,9 @@ def read_rows(kind: type[Row], cursor: sqlite3.Cursor) -> list[Row]:
     return [kind._make(row) for row in cursor]  # type: ignore[attr-defined]
 
 
-def _array(row: ArrayRow) -> Array:
+def _array(row: ArrayRow) -> JobArray:
     need, argv = json.loads(row.need), tuple(json.loads(row.argv))
-    return Array(row.id, row.uid, row.name, row.size, need, row.walltime, row.notice, argv)
+    return JobArray(row.id, row.uid, row.name, row.size, need, row.walltime, row.notice, argv)
 
 
 def _columns(kind: type[Row]) -> str:

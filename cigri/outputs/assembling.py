@@ -16,10 +16,10 @@ from typing import NamedTuple
 from cigri.errors import CigriError
 from cigri.formats.units import MEGABYTE, as_size
 from cigri.outputs.brought import OutputFile
-from cigri.outputs.confined_directory import Target
-from cigri.outputs.destination import CollectingPlace
-from cigri.outputs.downloading import CountedTask
-from cigri.outputs.safe_paths import WayBarred, open_directory
+from cigri.outputs.confined_directory import ConfinedDirectory
+from cigri.outputs.destination import OutputDestination
+from cigri.outputs.downloading import TaskWithOutputs
+from cigri.outputs.safe_paths import UnsafePath, open_directory
 
 LIST_OF_MADE = "made"
 SPARE = 16 * MEGABYTE
@@ -29,38 +29,38 @@ OF_A_NAME = (
 WRITTEN_AGAIN = 8 * MEGABYTE  # bytes at the end of a part, of which a crash of the host may have left holes
 
 
-class NotWritten(CigriError):
+class OutputNotWritable(CigriError):
     """Why nothing can be put there."""
 
 
-class Standing(NamedTuple):
+class ExistingDirectory(NamedTuple):
     """What stands in the place of a task: of which attempt, or, None, not ours."""
 
     attempt: int | None
 
 
-class Landing:
+class OutputAssembler:
     """Of one campaign, in one place."""
 
-    def __init__(self, destination: CollectingPlace, campaign_id: int) -> None:
-        """Raise NotWritten where it cannot be made."""
+    def __init__(self, destination: OutputDestination, campaign_id: int) -> None:
+        """Raise OutputNotWritable where it cannot be made."""
         self._destination = destination
         self._stage = f".cigri-{campaign_id}"
         with _as_not_written(destination.root):
-            self._target = Target(destination.root, open_directory(destination.root))
+            self._target = ConfinedDirectory(destination.root, open_directory(destination.root))
 
     def close(self) -> None:
         """Of no use any more."""
         self._target.close()
 
-    def standing(self, numbers: Collection[int]) -> dict[int, Standing]:
+    def standing(self, numbers: Collection[int]) -> dict[int, ExistingDirectory]:
         """What stands in the places of these tasks, if anything; an empty directory is nothing."""
         with _as_not_written(self._destination.root):
             found = {number: place for number in numbers if (place := self._find(number)) is not None}
-            ours = dict.fromkeys(found, Standing(None))
+            ours = dict.fromkeys(found, ExistingDirectory(None))
             for number, attempt, device, inode in self._made() if found else ():
                 if number in found and (found[number].st_dev, found[number].st_ino) == (device, inode):
-                    ours[number] = Standing(attempt)
+                    ours[number] = ExistingDirectory(attempt)
         return ours
 
     def is_foreign(self, _file: OutputFile) -> bool:
@@ -68,14 +68,14 @@ class Landing:
         return False
 
     def require_room(self, size: int) -> None:
-        """Raise NotWritten where so many bytes have none, and something besides."""
+        """Raise OutputNotWritable where so many bytes have none, and something besides."""
         with _as_not_written(self._destination.root):
             free = self._target.free()
         if free < size + SPARE:
             has = f"{as_size(free)} are free there"
-            raise NotWritten(f"{self._destination.root} has no room for {as_size(size)}: {has}")
+            raise OutputNotWritable(f"{self._destination.root} has no room for {as_size(size)}: {has}")
 
-    def begin(self, task: CountedTask) -> None:
+    def begin(self, task: TaskWithOutputs) -> None:
         """What was begun of it before stays where it is one large file or several, to go on from there."""
         with _as_not_written(self._destination.root):
             if task.bytes <= WRITTEN_AGAIN:
@@ -104,7 +104,7 @@ class Landing:
     def shown(self, file: OutputFile) -> str:
         return f"{self._destination.place(file.number)}/{os.fsdecode(file.path)}"
 
-    def is_whole(self, task: CountedTask) -> bool:
+    def is_whole(self, task: TaskWithOutputs) -> bool:
         """Are there as many files and bytes as were counted? What has others is begun anew."""
         with _as_not_written(self._destination.root):
             if self._target.count(self._aside(task)) == (task.files, task.bytes):
@@ -112,8 +112,8 @@ class Landing:
             self._target.remove_all(self._aside(task))
         return False
 
-    def settle(self, tasks: Sequence[CountedTask]) -> None:
-        """Give them their names, whole and on the disk; raise NotWritten where something is in the way."""
+    def settle(self, tasks: Sequence[TaskWithOutputs]) -> None:
+        """Give them their names, whole and on the disk; raise OutputNotWritable where something is in the way."""
         with _as_not_written(self._destination.root):
             self._note(tasks)
             self._target.sync()
@@ -149,7 +149,7 @@ class Landing:
                     number, attempt, device, inode = json.loads(line)
                     yield number, attempt, device, inode
 
-    def _note(self, tasks: Sequence[CountedTask]) -> None:
+    def _note(self, tasks: Sequence[TaskWithOutputs]) -> None:
         """First: what is not in the list is not ours. A file system keeps the number of what gets another name."""
         places = [(task, self._target.find(self._aside(task))) for task in tasks]
         lines = [json.dumps([t.number, t.attempt, p.st_dev, p.st_ino]) + "\n" for t, p in places if p is not None]
@@ -159,7 +159,7 @@ class Landing:
         finally:
             os.close(descriptor)
 
-    def _aside(self, task: CountedTask) -> str:
+    def _aside(self, task: TaskWithOutputs) -> str:
         return f"{self._stage}/{task.number}.{task.attempt}"
 
     def _name(self, file: OutputFile) -> str:
@@ -170,9 +170,9 @@ class Landing:
 def _as_not_written(root: Path, but: Collection[int] = ()) -> Iterator[None]:
     try:
         yield
-    except WayBarred as error:
-        raise NotWritten(str(error)) from None
+    except UnsafePath as error:
+        raise OutputNotWritable(str(error)) from None
     except OSError as error:
         if error.errno in but:
             raise
-        raise NotWritten(f"{root} cannot be written: {error.strerror or error}") from None
+        raise OutputNotWritable(f"{root} cannot be written: {error.strerror or error}") from None

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from cigri.errors import UsageError
 from cigri.formats.untrusted_text import one_line
-from cigri.outputs.confined_directory import Target
+from cigri.outputs.confined_directory import ConfinedDirectory
 
 LIST = ".gridget"
 PRIVATE = 0o600
@@ -70,7 +70,7 @@ class Brought:
     def __init__(self, place: Path, campaign_id: int, submitted_at: datetime) -> None:
         """Made where it does not exist; raise UsageError where it holds the outputs of another campaign."""
         self.place = place
-        self._target = Target(place)
+        self._target = ConfinedDirectory(place)
         owner = {"campaign": campaign_id, "submitted": submitted_at.isoformat()}
         lines = self._read()
         if not lines:

@@ -15,7 +15,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
-class Target:
+class ConfinedDirectory:
     """Names are relative to it; a step that is a link or no directory raises OSError."""
 
     def __init__(self, place: Path, descriptor: int | None = None) -> None:

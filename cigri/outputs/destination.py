@@ -8,7 +8,7 @@ NOTHING_WORDS = ("none", "false", "")
 """What CiGri 3's fields say where they say nothing."""
 
 
-class CollectingPlace(NamedTuple):
+class OutputDestination(NamedTuple):
     """A directory, and the names in it of those of tasks."""
 
     root: Path
@@ -23,11 +23,11 @@ class CollectingPlace(NamedTuple):
         return self.root / self.name(number)
 
 
-def read_destination(to: str) -> CollectingPlace:
+def read_destination(to: str) -> OutputDestination:
     """The first step with the number in it, and what follows, are made for each task."""
     steps = to.split("/")
     first = next(index for index, step in enumerate(steps) if NUMBER in step)
-    return CollectingPlace(Path("/".join(steps[:first]) or "/"), "/".join(steps[first:]))
+    return OutputDestination(Path("/".join(steps[:first]) or "/"), "/".join(steps[first:]))
 
 
 def resolve_destinations(described: object, base: Path) -> object:

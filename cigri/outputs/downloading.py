@@ -15,7 +15,7 @@ from cigri.outputs.brought import OutputFile
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-class CountedTask(NamedTuple):
+class TaskWithOutputs(NamedTuple):
     """A task, and what its attempt has brought."""
 
     number: int
@@ -24,7 +24,7 @@ class CountedTask(NamedTuple):
     bytes: int
 
 
-class ToldFile(NamedTuple):
+class ReportedFile(NamedTuple):
     """A file, or a part of it, as a cluster tells of it; size None: it is told when it is asked for alone."""
 
     number: int
@@ -37,10 +37,10 @@ class ToldFile(NamedTuple):
 class FileSource(Protocol):
     """Where they come from."""
 
-    def files(self, numbers: Collection[int], behind: OutputFile | None) -> Sequence[ToldFile]:
+    def files(self, numbers: Collection[int], behind: OutputFile | None) -> Sequence[ReportedFile]:
         """As many as one answer holds, in their order, behind one of them; none: there are no more."""
 
-    def rest(self, file: OutputFile, offset: int) -> ToldFile | None:
+    def rest(self, file: OutputFile, offset: int) -> ReportedFile | None:
         """Of one file what is behind an offset, or a part of that; None: there is no such file."""
 
 
@@ -63,7 +63,7 @@ class FileSink(Protocol):
         """Its place, for a person."""
 
 
-class Witness(Protocol):
+class TransferObserver(Protocol):
     """What is told of all that comes; `wrong`: sentences."""
 
     files: int
@@ -73,10 +73,10 @@ class Witness(Protocol):
         """A piece has come."""
 
 
-class Awaited:
+class PendingTaskFiles:
     """What is still to come of a task, of which some is here."""
 
-    def __init__(self, task: CountedTask, held: Mapping[OutputFile, int]) -> None:
+    def __init__(self, task: TaskWithOutputs, held: Mapping[OutputFile, int]) -> None:
         self.number, self.attempt, self._task = task.number, task.attempt, task
         self.held = {file.path for file in held}
         self.behind = max(held, key=lambda file: file.path.replace(b"\n", b"\1"), default=None)  # as it is told
@@ -100,13 +100,13 @@ class Awaited:
         return f"task {self.number}: its {wanted} are not all there any more, or have changed"
 
 
-class Bringer:
+class OutputDownloader:
     """Tasks of one campaign on one cluster."""
 
-    def __init__(self, source: FileSource, sink: FileSink, progress: Witness) -> None:
+    def __init__(self, source: FileSource, sink: FileSink, progress: TransferObserver) -> None:
         self._source, self._sink, self._progress = source, sink, progress
 
-    def bring(self, together: Sequence[Awaited]) -> None:
+    def bring(self, together: Sequence[PendingTaskFiles]) -> None:
         """Behind what is here already; and from the beginning, where something before it is here no more.
 
         Raise CigriError where an answer cannot be believed. What is not whole then has changed, or is gone.
@@ -115,7 +115,7 @@ class Bringer:
         for behind in dict.fromkeys([together[0].behind, None]):
             self._bring_behind(by_number, behind)
 
-    def _bring_behind(self, by_number: dict[int, Awaited], behind: OutputFile | None) -> None:
+    def _bring_behind(self, by_number: dict[int, PendingTaskFiles], behind: OutputFile | None) -> None:
         told = set[OutputFile]()
         while any(awaited.files for awaited in by_number.values()):
             pieces = self._source.files(by_number, behind)
@@ -127,7 +127,7 @@ class Bringer:
                 raise CigriError("it tells of the same files again and again")
             told.add(behind)
 
-    def _take(self, by_number: dict[int, Awaited], piece: ToldFile) -> OutputFile:
+    def _take(self, by_number: dict[int, PendingTaskFiles], piece: ReportedFile) -> OutputFile:
         awaited = by_number.get(piece.number)
         if awaited is None or awaited.attempt != piece.attempt or not leads_below(piece.path):
             raise CigriError("it tells of files that were not asked for, or they have changed: call it again")
@@ -169,7 +169,7 @@ class Bringer:
         self._progress.files += 1
 
 
-def _goes_on(piece: ToldFile, file: OutputFile, begun: int, whole: int) -> bool:
+def _goes_on(piece: ReportedFile, file: OutputFile, begun: int, whole: int) -> bool:
     """Is it the next piece of the same file, and no more than that?"""
     is_same = (piece.attempt, piece.size) == (file.attempt, whole)
     return is_same and 0 < len(piece.content) <= whole - begun

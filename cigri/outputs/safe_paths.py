@@ -12,14 +12,14 @@ MOST_LINKS = 40
 NO_STEP = (errno.ELOOP, errno.ENOTDIR)
 
 
-class WayBarred(CigriError):
+class UnsafePath(CigriError):
     """Somebody else's link stands on it."""
 
 
 def open_directory(place: Path) -> int:
     """A descriptor of it, made where it does not exist. Links are followed that are our own, or root's.
 
-    Raise WayBarred, or OSError.
+    Raise UnsafePath, or OSError.
     """
     steps, links = [*reversed(place.parts[1:])], 0
     at = os.open("/", STEP)
@@ -58,5 +58,5 @@ def _read_link(at: int, step: str, place: Path) -> str:
         raise NotADirectoryError(errno.ENOTDIR, f"{step} on the way to it is no directory") from None
     owner = os.stat(step, dir_fd=at, follow_symlinks=False).st_uid
     if owner not in (0, os.geteuid()):
-        raise WayBarred(f"on the way to {place} stands a link of another account: {step}")
+        raise UnsafePath(f"on the way to {place} stands a link of another account: {step}")
     return target

@@ -4,7 +4,7 @@ import os
 import pwd
 from pathlib import Path
 
-from cigri.outputs.destination import NUMBER, CollectingPlace, read_destination
+from cigri.outputs.destination import NUMBER, OutputDestination, read_destination
 from cigri.settings.sections import Settings
 
 STORE_MODE = 0o700
@@ -18,7 +18,7 @@ def may_deliver(user: str) -> bool:
         return False
 
 
-def destination_of(settings: Settings, campaign_id: int, user: str, to: str) -> tuple[CollectingPlace, bool]:
+def destination_of(settings: Settings, campaign_id: int, user: str, to: str) -> tuple[OutputDestination, bool]:
     """Where those of a campaign come to; True: it is where its user wants them."""
     if may_deliver(user):
         return read_destination(to), True
@@ -27,9 +27,9 @@ def destination_of(settings: Settings, campaign_id: int, user: str, to: str) -> 
     return stored_outputs(settings, campaign_id), False
 
 
-def stored_outputs(settings: Settings, campaign_id: int) -> CollectingPlace:
+def stored_outputs(settings: Settings, campaign_id: int) -> OutputDestination:
     """Those of a campaign in the store."""
-    return CollectingPlace(output_store(settings) / str(campaign_id), NUMBER)
+    return OutputDestination(output_store(settings) / str(campaign_id), NUMBER)
 
 
 def output_store(settings: Settings) -> Path:

@@ -6,22 +6,22 @@ from contextlib import closing, suppress
 
 from cigri.formats.untrusted_text import leads_below
 from cigri.outputs.brought import OutputFile
-from cigri.outputs.confined_directory import Target
-from cigri.outputs.destination import CollectingPlace
-from cigri.outputs.downloading import ToldFile
+from cigri.outputs.confined_directory import ConfinedDirectory
+from cigri.outputs.destination import OutputDestination
+from cigri.outputs.downloading import ReportedFile
 
 BYTES_OF_HEAD = 512  # bytes that tell one file from the next
 
 
 def read_stored(
-    place: CollectingPlace, tasks: Sequence[tuple[int, int]], behind: OutputFile | None, most: int
-) -> list[ToldFile]:
+    place: OutputDestination, tasks: Sequence[tuple[int, int]], behind: OutputFile | None, most: int
+) -> list[ReportedFile]:
     """Of tasks, by number and attempt, as many files as have room in `most` bytes; perhaps a part of the last."""
-    told: list[ToldFile] = []
+    told: list[ReportedFile] = []
     if not place.root.is_dir():
         return told
     after = (behind.number, _key(behind.path)) if behind else (-1, b"")
-    with closing(Target(place.root)) as store:
+    with closing(ConfinedDirectory(place.root)) as store:
         for number, attempt in sorted(tasks):
             for path in _paths(store, place.name(number)):
                 if (number, _key(path)) <= after:
@@ -35,22 +35,24 @@ def read_stored(
     return told
 
 
-def read_stored_rest(place: CollectingPlace, file: OutputFile, offset: int, most: int) -> list[ToldFile]:
+def read_stored_rest(place: OutputDestination, file: OutputFile, offset: int, most: int) -> list[ReportedFile]:
     """At most so many bytes of one file from an offset on; nothing where there is no such file."""
-    with suppress(FileNotFoundError, NotADirectoryError), closing(Target(place.root)) as store:
+    with suppress(FileNotFoundError, NotADirectoryError), closing(ConfinedDirectory(place.root)) as store:
         return [_read(store, place, file, offset, most)]
     return []
 
 
-def _read(store: Target, place: CollectingPlace, file: OutputFile, offset: int, most: int) -> ToldFile:
+def _read(store: ConfinedDirectory, place: OutputDestination, file: OutputFile, offset: int, most: int) -> ReportedFile:
     assert leads_below(file.path)
     name = f"{place.name(file.number)}/{os.fsdecode(file.path)}"
     with open(store.open_below(name, os.O_RDONLY | os.O_NONBLOCK), "rb") as content:
         content.seek(offset)
-        return ToldFile(file.number, file.attempt, file.path, os.fstat(content.fileno()).st_size, content.read(most))
+        return ReportedFile(
+            file.number, file.attempt, file.path, os.fstat(content.fileno()).st_size, content.read(most)
+        )
 
 
-def _paths(store: Target, name: str) -> Iterator[bytes]:
+def _paths(store: ConfinedDirectory, name: str) -> Iterator[bytes]:
     yield from sorted((os.fsencode(path) for path in store.files(name)), key=_key)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from cigri.api_models.campaigns import CampaignView, ClusterTest, PartView, TriedCluster
+from cigri.api_models.campaigns import CampaignClusterView, CampaignView, ClusterTestAttempt, ClusterTestResult
 from cigri.formats.units import as_duration
 from cigri.presentation.run_status import obstacle
 from cigri.states import JobState, TaskState
@@ -12,29 +12,31 @@ IN_ITS_TURN = ("ok", "full")  # obstacles that need nobody's doing
 
 
 def results_of(
-    campaign: CampaignView, parts: Sequence[PartView], tried: Sequence[TriedCluster], now: datetime
-) -> list[ClusterTest]:
+    campaign: CampaignView, parts: Sequence[CampaignClusterView], tried: Sequence[ClusterTestAttempt], now: datetime
+) -> list[ClusterTestResult]:
     """Of each cluster, in the order of `tried`; `parts` holds the campaign's share of each of them."""
     by_cluster = {part.cluster: part for part in parts}
     return [_result(campaign, by_cluster[cluster.cluster], cluster, now) for cluster in tried]
 
 
-def _result(campaign: CampaignView, part: PartView, tested: TriedCluster, now: datetime) -> ClusterTest:
+def _result(
+    campaign: CampaignView, part: CampaignClusterView, tested: ClusterTestAttempt, now: datetime
+) -> ClusterTestResult:
     match tested.state:
         case TaskState.DONE:
             where = f"in {as_duration(tested.seconds)}" if tested.seconds is not None else ""
-            return ClusterTest(tested, "passed", f"{where} on {tested.node}".strip() if tested.node else where)
+            return ClusterTestResult(tested, "passed", f"{where} on {tested.node}".strip() if tested.node else where)
         case TaskState.FAILED:
-            return ClusterTest(
+            return ClusterTestResult(
                 tested, "failed", tested.said or f"{tested.outcome or 'failure'}, exit code {tested.exit_code}"
             )
         case TaskState.CANCELLED:
-            return ClusterTest(tested, "cancelled", "")
+            return ClusterTestResult(tested, "cancelled", "")
     if tested.job_state is JobState.RUNNING:
-        return ClusterTest(tested, "running", f"on {tested.node}" if tested.node else "")
+        return ClusterTestResult(tested, "running", f"on {tested.node}" if tested.node else "")
     way = obstacle(campaign, part, now)
     if way.state == "prologue":
-        return ClusterTest(tested, "prologue", way.explanation)
+        return ClusterTestResult(tested, "prologue", way.explanation)
     if way.state in IN_ITS_TURN:
-        return ClusterTest(tested, "waiting", way.explanation)
-    return ClusterTest(tested, "cannot", f"{way.state}: {way.explanation}" if way.explanation else way.state)
+        return ClusterTestResult(tested, "waiting", way.explanation)
+    return ClusterTestResult(tested, "cannot", f"{way.state}: {way.explanation}" if way.explanation else way.state)

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from cigri.api_models.failures import FailureKind
+from cigri.api_models.failures import FailureGroup
 from cigri.formats.untrusted_text import NEWLINE
 from cigri.presentation.exit_codes import explain
 from cigri.states import Outcome
@@ -59,10 +59,10 @@ def alike(failures: Iterable[TaskFailure]) -> list[list[TaskFailure]]:
     return sorted(together, key=lambda group: (-len(group), group[0].campaign_id, group[0].task))
 
 
-def kind_of(failures: Sequence[TaskFailure]) -> FailureKind:
+def kind_of(failures: Sequence[TaskFailure]) -> FailureGroup:
     """What is told of failures that are alike, sorted by their tasks."""
     first, last = failures[0], failures[-1]
-    return FailureKind(
+    return FailureGroup(
         number=len(failures),
         cluster=first.cluster,
         outcome=first.outcome,
@@ -74,7 +74,7 @@ def kind_of(failures: Sequence[TaskFailure]) -> FailureKind:
     )
 
 
-def headline(kind: FailureKind) -> str:
+def headline(kind: FailureGroup) -> str:
     """As "30 x exit 5 on localhost: boom"."""
     where = f" on {kind.cluster}" if kind.cluster else ""
     said = f": {kind.stderr_ends}" if kind.stderr_ends else ""

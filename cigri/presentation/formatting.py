@@ -6,7 +6,7 @@ import shlex
 import sys
 from datetime import datetime
 
-from cigri.api_models.simulations import ForetoldCampaign
+from cigri.api_models.simulations import CampaignSimulationView
 from cigri.formats.units import SIZES, as_duration, as_local
 from cigri.states import CampaignState
 
@@ -79,12 +79,12 @@ NEVER_ENDS = "never, as the grid stands: no simulation came to its end"
 NOT_KNOWN = "not known: time was over when hardly a task was done (is this host busy?)"
 
 
-def no_end(campaign: ForetoldCampaign) -> str:
+def no_end(campaign: CampaignSimulationView) -> str:
     """Why there is no date of one that is not expected to end."""
     return NOT_KNOWN if campaign.cut else NEVER_ENDS
 
 
-def how_simulated(campaign: ForetoldCampaign) -> str:
+def how_simulated(campaign: CampaignSimulationView) -> str:
     """How often, and how coarsely."""
     cut = f", {campaign.cut} of them cut short" if campaign.cut else ""
     cut += f", {campaign.unfinished} without an end" if campaign.unfinished else ""

@@ -5,14 +5,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cigri.api_models.clusters import ClusterStanding
-from cigri.api_models.health import Check, CheckVerdict
+from cigri.api_models.clusters import ClusterSnapshot
+from cigri.api_models.health import CheckStatus, HealthCheck
 from cigri.formats.units import SIZES, as_size
 from cigri.formats.untrusted_text import gist
 from cigri.lifecycle import CYCLE
 
 if TYPE_CHECKING:
-    from cigri.flow.module_passes import ModuleStanding
+    from cigri.flow.module_passes import ModuleStatus
     from cigri.flow.views.stuck_items import OpenEvent
 
 OLD_EVENT = timedelta(days=1)
@@ -23,16 +23,16 @@ PASS_SLACK = timedelta(
 )  # over the longest pass: idle passes are noted together, and cron comes by the minute
 
 
-def check(rule: str, wrong: Sequence[str], verdict: CheckVerdict = CheckVerdict.ODD) -> Check:
+def check(rule: str, wrong: Sequence[str], verdict: CheckStatus = CheckStatus.ODD) -> HealthCheck:
     """`verdict` holds if anything is wrong."""
-    return Check(rule, verdict if wrong else CheckVerdict.GOOD, wrong)
+    return HealthCheck(rule, verdict if wrong else CheckStatus.GOOD, wrong)
 
 
-def check_programs(faults: Sequence[str]) -> Check:
+def check_programs(faults: Sequence[str]) -> HealthCheck:
     return check("everything runs that should", faults)
 
 
-def check_clusters(clusters: Sequence[ClusterStanding]) -> Check:
+def check_clusters(clusters: Sequence[ClusterSnapshot]) -> HealthCheck:
     failing = [
         f"{cluster.name}: {cluster.failures} visits in a row failed; `cigri cluster test {cluster.name}`"
         for cluster in clusters
@@ -41,30 +41,30 @@ def check_clusters(clusters: Sequence[ClusterStanding]) -> Check:
     return check("every cluster answers", failing)
 
 
-def check_stuck(stuck: Sequence[str]) -> Check:
+def check_stuck(stuck: Sequence[str]) -> HealthCheck:
     return check("nothing is stuck", stuck)
 
 
-def check_space(free: int | None, directory: Path) -> Check:
+def check_space(free: int | None, directory: Path) -> HealthCheck:
     """`free`: bytes; None: it is not there."""
     little = [f"{as_size(free)} are left in {directory}"] if free is not None and free < LEAST_SPACE else []
     return check("there is space on the disk", little)
 
 
-def check_events(events: "Sequence[OpenEvent]") -> Check:
+def check_events(events: "Sequence[OpenEvent]") -> HealthCheck:
     """Of events that have been open for longer than OLD_EVENT."""
     old = [f"{event.opened_at:%Y-%m-%d} {event.code} {event.subject}: {event.message}" for event in events]
     more = [f"and {len(old) - SHOWN_EVENTS} more: `gridevents`"] if len(old) > SHOWN_EVENTS else []
     return check("no event has been open for more than a day", old[:SHOWN_EVENTS] + more)
 
 
-def check_promises(broken: Sequence[str]) -> Check:
+def check_promises(broken: Sequence[str]) -> HealthCheck:
     """Of promises of the tables that the janitor found broken."""
-    return check("the promises of the tables held when the janitor looked", broken, CheckVerdict.BROKEN)
+    return check("the promises of the tables held when the janitor looked", broken, CheckStatus.BROKEN)
 
 
 def module_faults(
-    standings: "Sequence[ModuleStanding]",
+    standings: "Sequence[ModuleStatus]",
     now: datetime,
     longest_pass: float,
     *,

@@ -27,7 +27,7 @@ LONGEST_NEWS = 300
 OTHERS = "OTHERS"
 
 
-class News(NamedTuple):
+class Notification(NamedTuple):
     """As in the table of messages: so many events of one kind, and what the last of them said."""
 
     tag: str
@@ -56,26 +56,26 @@ def is_wanted(code: str, level: EventLevel, tags: Sequence[str], least: Severity
     return code != NOT_TOLD and tag in tags and order.index(severity_of(tag, level)) >= order.index(least)
 
 
-def news_of(code: str, level: EventLevel, cluster: str, message: str) -> News:
+def news_of(code: str, level: EventLevel, cluster: str, message: str) -> Notification:
     """One event; numbers and paths do not make another kind of it."""
     said = _in_short(code, message)
-    return News(tag_of(code, level), code, cluster, VARYING.sub("#", said), said)
+    return Notification(tag_of(code, level), code, cluster, VARYING.sub("#", said), said)
 
 
-def gathered(before: Iterable[Mapping[str, Any]], more: Iterable[News]) -> list[dict[str, Any]]:
+def gathered(before: Iterable[Mapping[str, Any]], more: Iterable[Notification]) -> list[dict[str, Any]]:
     """Alike news together, the first kinds first; of many kinds the rest is counted by tag."""
-    kinds: dict[tuple[str, ...], News] = {}
-    for news in (*(News(**each) for each in before), *more):
+    kinds: dict[tuple[str, ...], Notification] = {}
+    for news in (*(Notification(**each) for each in before), *more):
         alike = news[:4]
         if alike not in kinds and len(kinds) >= MOST_KINDS_TOLD:
-            news = News(news.tag, OTHERS, "", "", "and others", news.number)
+            news = Notification(news.tag, OTHERS, "", "", "and others", news.number)
             alike = news[:4]
         known = kinds.get(alike)
         kinds[alike] = news._replace(number=news.number + known.number) if known else news
     return [news._asdict() for news in kinds.values()]
 
 
-def gravest(news: Sequence[News]) -> NewsTag:
+def gravest(news: Sequence[Notification]) -> NewsTag:
     """The tag of a message that tells all these."""
     tags = {each.tag for each in news}
     return next((tag for tag in GRAVEST if tag in tags), NewsTag.INFO)

@@ -10,19 +10,19 @@ from cigri.lifecycle import CYCLE
 
 if TYPE_CHECKING:
     from cigri.flow.quarantines import QuarantineView
-    from cigri.flow.views.heartbeats import AwayCluster, Pulse
+    from cigri.flow.views.heartbeats import GridHeartbeat, UnreachableCluster
 
 LATE_PASS = timedelta(seconds=180)  # a pass may take two minutes, and cron comes by the minute
 
 
-def standstills(pulse: "Pulse") -> list[str]:
+def standstills(pulse: "GridHeartbeat") -> list[str]:
     """Of the whole grid, as far as the table of modules tells: it does not know who has started them; pure."""
     if sentence := nothing_runs(pulse):
         return [sentence]
     return list(_of_modules(pulse))
 
 
-def nothing_runs(pulse: "Pulse") -> str:
+def nothing_runs(pulse: "GridHeartbeat") -> str:
     """Empty: something does. Modules may be cycled by an almighty, by cron or by hand, and any of them is enough."""
     passes = [module for module in pulse.modules if module.name in CYCLE]
     if not passes:
@@ -43,7 +43,7 @@ def left_out(quarantine: "QuarantineView") -> str:
     return f"{subject} is left out by module {quarantine.module}, {when}: {quarantine.error}"
 
 
-def _of_modules(pulse: "Pulse") -> Iterator[str]:
+def _of_modules(pulse: "GridHeartbeat") -> Iterator[str]:
     standings = {module.name: module for module in pulse.modules}
     for name in CYCLE:
         module = standings.get(name)
@@ -55,7 +55,7 @@ def _of_modules(pulse: "Pulse") -> Iterator[str]:
             yield f"module {name} has ended no pass since {as_instant(module.at)}"
 
 
-def away(cluster: "AwayCluster") -> str:
+def away(cluster: "UnreachableCluster") -> str:
     """Since when it does not answer, what it said, and when it is visited again."""
     since = f" since {as_instant(cluster.since)}" if cluster.since else ""
     why: Sequence[str] = (cluster.why or "").splitlines()

@@ -5,64 +5,70 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from cigri.api_models.campaigns import CampaignView, Obstacle, PartView
-from cigri.api_models.pending_reasons import ClusterReason, QueueReason
+from cigri.api_models.campaigns import CampaignClusterView, CampaignView, RunStatus
+from cigri.api_models.pending_reasons import ClusterExplanation, QueueExplanation
 from cigri.eligibility.quotas import QuotaRule, as_owner
 from cigri.presentation.outages import left_out
 from cigri.presentation.run_status import obstacle
-from cigri.requirements import Reject, sentence
-from cigri.states import CutReason
+from cigri.requirements import QueueRejection, sentence
+from cigri.states import PendingReasonCode
 
 if TYPE_CHECKING:
-    from cigri.flow.pending_reasons import CutView
+    from cigri.flow.pending_reasons import PendingReasonView
     from cigri.flow.quarantines import QuarantineView
-    from cigri.flow.views.queue_verdicts import QueueWhy
+    from cigri.flow.views.queue_verdicts import QueueVerdict
 
 BRIEF = ("ok", "full", "on trial")  # states of a cycle, of which the metascheduler knows more
 NAMES_OTHERS = "its description names other clusters"
 JUDGED_LATER = "no rule of admission was asked about it: it can never take such jobs, or was declared later"
 SENTENCES = {
-    CutReason.WAITING_LIMIT: "{used} jobs of the grid wait there, {most} may (max_waiting)",
-    CutReason.MAX_JOBS: "it has {used} jobs there, {most} may be (max_jobs)",
-    CutReason.TRIAL: "tasks failed there, or ended too soon: one job at a time until one succeeds",
-    CutReason.SCOUTS: "it is new there: {used} of {most} scouts are under way, and more follow as they succeed",
-    CutReason.LIMIT: "{used} of {most} {name} are in use (`limits`)",
-    CutReason.QUOTA_CORES: "the jobs of {owner} have {used} of {most} cores (quota)",
-    CutReason.QUOTA_JOBS: "{owner} has {used} of {most} jobs (quota)",
-    CutReason.QUOTA_CORE_HOURS: "the jobs of {owner} have had, or may use, {used} of {most} core-hours (quota)",
-    CutReason.TESTS: "{used} jobs of tests of user {name} are there, {most} may be at a time (policy.tests)",
-    CutReason.FULL: "no core is free for it",
-    CutReason.ORDER: "others go first: they were given {used} of the {most} jobs that there was room for",
-    CutReason.RESERVED: "its {used} free cores are kept, until there are enough, for a job of campaign {name}",
-    CutReason.STRESS: "its front-end is under stress: {name}; {used} jobs wait there, {most} may for the time being",
-    CutReason.MAX_QUEUED: "{used} jobs that ask for the same wait for cores there, {most} may (n_max_queued_jobs)",
-    CutReason.SHARE: "it runs on more cores than its share, {most}: {used} of its waiting jobs there were taken back",
-    CutReason.FORECAST: "the forecast lets {most} be sent in a cycle",
+    PendingReasonCode.WAITING_LIMIT: "{used} jobs of the grid wait there, {most} may (max_waiting)",
+    PendingReasonCode.MAX_JOBS: "it has {used} jobs there, {most} may be (max_jobs)",
+    PendingReasonCode.TRIAL: "tasks failed there, or ended too soon: one job at a time until one succeeds",
+    PendingReasonCode.SCOUTS: "it is new there: {used} of {most} scouts are under way, and more follow as they succeed",
+    PendingReasonCode.LIMIT: "{used} of {most} {name} are in use (`limits`)",
+    PendingReasonCode.QUOTA_CORES: "the jobs of {owner} have {used} of {most} cores (quota)",
+    PendingReasonCode.QUOTA_JOBS: "{owner} has {used} of {most} jobs (quota)",
+    PendingReasonCode.QUOTA_CORE_HOURS: "the jobs of {owner} have had, or may use, {used} of {most} core-hours (quota)",
+    PendingReasonCode.TESTS: "{used} jobs of tests of user {name} are there, {most} may be at a time (policy.tests)",
+    PendingReasonCode.FULL: "no core is free for it",
+    PendingReasonCode.ORDER: "others go first: they were given {used} of the {most} jobs that there was room for",
+    PendingReasonCode.RESERVED: "its {used} free cores are kept, until there are enough, for a job of campaign {name}",
+    PendingReasonCode.STRESS: (
+        "its front-end is under stress: {name}; {used} jobs wait there, {most} may for the time being"
+    ),
+    PendingReasonCode.MAX_QUEUED: (
+        "{used} jobs that ask for the same wait for cores there, {most} may (n_max_queued_jobs)"
+    ),
+    PendingReasonCode.SHARE: (
+        "it runs on more cores than its share, {most}: {used} of its waiting jobs there were taken back"
+    ),
+    PendingReasonCode.FORECAST: "the forecast lets {most} be sent in a cycle",
 }
-QUOTAS = (CutReason.QUOTA_CORES, CutReason.QUOTA_JOBS, CutReason.QUOTA_CORE_HOURS)
+QUOTAS = (PendingReasonCode.QUOTA_CORES, PendingReasonCode.QUOTA_JOBS, PendingReasonCode.QUOTA_CORE_HOURS)
 WAIT_BEHIND, KEPT_WAITING = ", and {used} jobs wait behind those that can start", ", {most} are kept waiting"
 MAY_WAIT = ", and {most} jobs may wait for one"
 
 
-class Situation(NamedTuple):
+class CampaignSituation(NamedTuple):
     """All that is known of what keeps a campaign, or one bucket of it, from running.
 
     `is_anywhere`: the grid chooses its clusters. `standstill`: why nothing at all goes on, if so.
     """
 
     campaign: CampaignView
-    parts: Sequence[PartView]
-    cuts: "Sequence[CutView]"
-    queues: "Sequence[QueueWhy]"
+    parts: Sequence[CampaignClusterView]
+    cuts: "Sequence[PendingReasonView]"
+    queues: "Sequence[QueueVerdict]"
     now: datetime
     is_anywhere: bool
     standstill: str = ""
     quarantines: "Sequence[QuarantineView]" = ()
 
 
-def reasons(situation: Situation) -> list[ClusterReason]:
+def reasons(situation: CampaignSituation) -> list[ClusterExplanation]:
     """Each cluster of the grid with its queues, the campaign's own first."""
-    by_cluster: dict[str, list[QueueReason]] = defaultdict(list)
+    by_cluster: dict[str, list[QueueExplanation]] = defaultdict(list)
     for queue in situation.queues:
         by_cluster[queue.cluster].append(_queue(queue, situation))
     used = {part.cluster for part in situation.parts}
@@ -71,13 +77,13 @@ def reasons(situation: Situation) -> list[ClusterReason]:
     return [reason._replace(queues=by_cluster[reason.cluster]) for reason in [*explained, *others]]
 
 
-def _used(situation: Situation, part: PartView) -> ClusterReason:
+def _used(situation: CampaignSituation, part: CampaignClusterView) -> ClusterExplanation:
     """A lasting obstacle, as an unreachable cluster, goes before what the last cycle met."""
     queues = [queue for queue in situation.queues if queue.cluster == part.cluster and queue.buckets]
     is_barred = bool(queues) and not any(queue.eligible for queue in queues)
     way = _lasting(situation, part) or obstacle(situation.campaign, part._replace(is_barred=is_barred), situation.now)
     cut = next((cut for cut in situation.cuts if cut.cluster == part.cluster and way.state in BRIEF), None)
-    return ClusterReason(
+    return ClusterExplanation(
         cluster=part.cluster,
         state=way.state,
         is_used=True,
@@ -94,40 +100,40 @@ def _used(situation: Situation, part: PartView) -> ClusterReason:
     )
 
 
-def cut_sentence(cut: "CutView") -> str:
+def cut_sentence(cut: "PendingReasonView") -> str:
     """Where a cluster is full, figures that are 0 are left out."""
     said = SENTENCES[cut.reason]
-    if cut.reason is CutReason.FULL:
+    if cut.reason is PendingReasonCode.FULL:
         said += WAIT_BEHIND + KEPT_WAITING * bool(cut.most) if cut.used else MAY_WAIT * bool(cut.most)
     owner = as_owner(QuotaRule.parse(cut.name)) if cut.reason in QUOTAS else ""
     return said.format(**cut._asdict(), owner=owner)
 
 
-def _lasting(situation: Situation, part: PartView) -> Obstacle | None:
+def _lasting(situation: CampaignSituation, part: CampaignClusterView) -> RunStatus | None:
     """What goes before all that is known of the campaign: where nothing runs, nobody has looked since."""
     if situation.standstill and situation.campaign.is_open:
-        return Obstacle("nothing runs", situation.standstill)
+        return RunStatus("nothing runs", situation.standstill)
     quarantines = [each for each in situation.quarantines if each.campaign_id or each.cluster == part.cluster]
-    return Obstacle("left out", "; ".join(map(left_out, quarantines))) if quarantines else None
+    return RunStatus("left out", "; ".join(map(left_out, quarantines))) if quarantines else None
 
 
-def _unused(cluster: str, queues: Sequence[QueueReason], situation: Situation) -> ClusterReason:
+def _unused(cluster: str, queues: Sequence[QueueExplanation], situation: CampaignSituation) -> ClusterExplanation:
     """Where the grid chooses, what keeps it from this cluster is what keeps it from the first of its queues."""
     why = queues[0].why if situation.is_anywhere else NAMES_OTHERS
-    return ClusterReason(cluster, "not asked for", False, 0, 0, 0, None, why, None, None, None, None, [])
+    return ClusterExplanation(cluster, "not asked for", False, 0, 0, 0, None, why, None, None, None, None, [])
 
 
-def _why_not(queue: "QueueWhy", situation: Situation) -> str:
+def _why_not(queue: "QueueVerdict", situation: CampaignSituation) -> str:
     """What is missing; an eligible queue may still be one of a cluster that the campaign does not name."""
     if not queue.buckets:
         return "nobody has looked: the campaign is from before this was done, or has ended"
     if queue.code is not None:
-        return sentence(Reject(queue.code, queue.name, queue.wanted, queue.found))
+        return sentence(QueueRejection(queue.code, queue.name, queue.wanted, queue.found))
     return "" if queue.is_used else JUDGED_LATER if situation.is_anywhere else NAMES_OTHERS
 
 
-def _queue(queue: "QueueWhy", situation: Situation) -> QueueReason:
-    return QueueReason(
+def _queue(queue: "QueueVerdict", situation: CampaignSituation) -> QueueExplanation:
+    return QueueExplanation(
         place=queue.place,
         queue=queue.queue,
         is_eligible=queue.eligible > 0,

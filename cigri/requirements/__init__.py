@@ -3,9 +3,9 @@
 `parse_requirement` reads what a person wrote, `judge_queue` says whether a queue is for it, and if not why.
 """
 
-from cigri.requirements.conditions import And, Compare, Condition, Flag, Not, Operator, Or
+from cigri.requirements.conditions import And, Comparison, ComparisonOperator, Condition, FlagCondition, Not, Or
 from cigri.requirements.job_fit import JobShape, judge_job, judge_queue, property_of
-from cigri.requirements.judging import Reject, judge, judge_all, sentence
+from cigri.requirements.judging import QueueRejection, judge, judge_all, sentence
 from cigri.requirements.nearest_miss import nearest_miss
 from cigri.requirements.requirement import (
     NO_REQUIREMENT,
@@ -17,7 +17,7 @@ from cigri.requirements.requirement import (
     read_condition,
 )
 from cigri.requirements.unknown_names import has_known_sites, unknown_properties, unknown_sites
-from cigri.requirements.value_kinds import BUILT_IN, OF_JOBS, Kind, Kinds, Scalar, Value, property_name
+from cigri.requirements.value_kinds import BUILT_IN, OF_JOBS, Kinds, Scalar, Value, ValueKind, property_name
 from cigri.requirements.values import read_value, shown, written
 
 __all__ = [
@@ -25,19 +25,19 @@ __all__ = [
     "NO_REQUIREMENT",
     "OF_JOBS",
     "And",
-    "Compare",
+    "Comparison",
+    "ComparisonOperator",
     "Condition",
-    "Flag",
+    "FlagCondition",
     "JobShape",
-    "Kind",
     "Kinds",
     "Not",
-    "Operator",
     "Or",
-    "Reject",
+    "QueueRejection",
     "Requirement",
     "Scalar",
     "Value",
+    "ValueKind",
     "conditions",
     "digest",
     "has_known_sites",

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from cigri.requirements.value_kinds import Kind, Scalar
+from cigri.requirements.value_kinds import Scalar, ValueKind
 from cigri.requirements.values import written
 
 
-class Operator(StrEnum):
+class ComparisonOperator(StrEnum):
     """Of a property that is a list: one of its values is enough; for NE and NOT_IN none may be it."""
 
     EQ = "=="
@@ -23,23 +23,23 @@ class Operator(StrEnum):
     NOT_IN = "not in"
 
 
-ORDERS = frozenset({Operator.LT, Operator.LE, Operator.GT, Operator.GE})
+ORDERS = frozenset({ComparisonOperator.LT, ComparisonOperator.LE, ComparisonOperator.GT, ComparisonOperator.GE})
 OPPOSITES = {
-    Operator.EQ: Operator.NE,
-    Operator.NE: Operator.EQ,
-    Operator.IN: Operator.NOT_IN,
-    Operator.NOT_IN: Operator.IN,
+    ComparisonOperator.EQ: ComparisonOperator.NE,
+    ComparisonOperator.NE: ComparisonOperator.EQ,
+    ComparisonOperator.IN: ComparisonOperator.NOT_IN,
+    ComparisonOperator.NOT_IN: ComparisonOperator.IN,
 }
 
 
 @dataclass(frozen=True)
-class Compare:
+class Comparison:
     """`value` is in the units of `kind` (bytes, seconds); of IN and NOT_IN a tuple, sorted, at least two."""
 
     name: str
-    operator: Operator
+    operator: ComparisonOperator
     value: Scalar | tuple[Scalar, ...]
-    kind: Kind
+    kind: ValueKind
 
     def canonical(self) -> dict[str, Any]:
         """As JSON, which `read_condition` of requirement.py reads again; the value is in the units of its kind."""
@@ -53,7 +53,7 @@ class Compare:
 
 
 @dataclass(frozen=True)
-class Flag:
+class FlagCondition:
     """True where the property is true or the name is among the features; a flag that is nowhere is false."""
 
     name: str
@@ -102,23 +102,23 @@ class Or:
         return " or ".join(map(_in_brackets, self.parts))
 
 
-Condition = And | Or | Not | Compare | Flag
+Condition = And | Or | Not | Comparison | FlagCondition
 
 
-def compared(name: str, operator: Operator, values: Iterable[Scalar], kind: Kind) -> Condition:
+def compared(name: str, operator: ComparisonOperator, values: Iterable[Scalar], kind: ValueKind) -> Condition:
     """IN and NOT_IN with one value become EQ and NE; all other operators take one value."""
     chosen = sorted(set(values), key=lambda value: (isinstance(value, str), value))
     if len(chosen) > 1:
-        return Compare(name, operator, tuple(chosen), kind)
+        return Comparison(name, operator, tuple(chosen), kind)
     match operator:
-        case Operator.IN:
-            operator = Operator.EQ
-        case Operator.NOT_IN:
-            operator = Operator.NE
+        case ComparisonOperator.IN:
+            operator = ComparisonOperator.EQ
+        case ComparisonOperator.NOT_IN:
+            operator = ComparisonOperator.NE
     if isinstance(chosen[0], bool):
-        wanted = chosen[0] is (operator is Operator.EQ)
-        return Flag(name) if wanted else Compare(name, Operator.EQ, False, kind)
-    return Compare(name, operator, chosen[0], kind)
+        wanted = chosen[0] is (operator is ComparisonOperator.EQ)
+        return FlagCondition(name) if wanted else Comparison(name, ComparisonOperator.EQ, False, kind)
+    return Comparison(name, operator, chosen[0], kind)
 
 
 def all_of(conditions: Iterable[Condition]) -> Condition:
@@ -140,8 +140,8 @@ def negated(condition: Condition) -> Condition:
     match condition:
         case Not():
             return condition.part
-        case Compare(value=value) if condition.operator in OPPOSITES and not isinstance(value, bool):
-            return Compare(condition.name, OPPOSITES[condition.operator], value, condition.kind)
+        case Comparison(value=value) if condition.operator in OPPOSITES and not isinstance(value, bool):
+            return Comparison(condition.name, OPPOSITES[condition.operator], value, condition.kind)
         case _:
             return Not(condition)
 
@@ -159,7 +159,7 @@ def ordered(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
 def names(condition: Condition) -> Iterator[str]:
     """The names of the properties that the condition looks at, perhaps several times."""
     match condition:
-        case Compare() | Flag():
+        case Comparison() | FlagCondition():
             yield condition.name
         case Not():
             yield from names(condition.part)

@@ -10,10 +10,19 @@ literal = number [unit] | hours ":" minutes [":" seconds] | string | true | fals
 import re
 from typing import NoReturn
 
-from cigri.errors import Problem, RequirementError
-from cigri.formats.lexer import END_OF_TEXT, Token, Tokens
-from cigri.requirements.conditions import ORDERS, Condition, Flag, Operator, all_of, any_of, compared, negated
-from cigri.requirements.value_kinds import Kind, Kinds, Scalar, property_name
+from cigri.errors import DescriptionProblem, RequirementError
+from cigri.formats.lexer import END_OF_TEXT, Lexer, LexerToken
+from cigri.requirements.conditions import (
+    ORDERS,
+    ComparisonOperator,
+    Condition,
+    FlagCondition,
+    all_of,
+    any_of,
+    compared,
+    negated,
+)
+from cigri.requirements.value_kinds import Kinds, Scalar, ValueKind, property_name
 from cigri.requirements.values import read_value
 
 DEEPEST_EXPRESSION = 40
@@ -41,7 +50,7 @@ def parse_expression(text: str, kinds: Kinds) -> Condition:
     """What has to hold; raise RequirementError, with the column, at the first thing that is wrong."""
     if len(text) > LONGEST_TEXT:
         _fail(LONGEST_TEXT, f"an expression has {LONGEST_TEXT} characters at most")
-    tokens = Tokens(text, _TOKEN, lambda at: _fail(at, *_fault(text, at)), _meaning)
+    tokens = Lexer(text, _TOKEN, lambda at: _fail(at, *_fault(text, at)), _meaning)
     condition = _ExpressionReader(tokens, kinds).either(0)
     if tokens.next.kind != END_OF_TEXT:
         _fail(tokens.next.at, f"expected 'and', 'or' or the end, not {tokens.next.shown}")
@@ -49,12 +58,12 @@ def parse_expression(text: str, kinds: Kinds) -> Condition:
 
 
 class _ExpressionReader:
-    def __init__(self, tokens: Tokens, kinds: Kinds) -> None:
+    def __init__(self, tokens: Lexer, kinds: Kinds) -> None:
         self._tokens = tokens
         self._kinds = kinds
 
     @property
-    def _next(self) -> Token:
+    def _next(self) -> LexerToken:
         return self._tokens.next
 
     def either(self, depth: int) -> Condition:
@@ -84,21 +93,21 @@ class _ExpressionReader:
             return self._membership()
         _fail(self._next.at, f"expected a condition, not {self._next.shown}", HOW_CONDITION)
 
-    def _of_property(self, name: Token) -> Condition:
+    def _of_property(self, name: LexerToken) -> Condition:
         key = property_name(name.text)
-        if self._next.kind == "mark" and self._next.text in set(Operator):
+        if self._next.kind == "mark" and self._next.text in set(ComparisonOperator):
             operator = self._tokens.take()
-            return self._compared(key, Operator(operator.text), [self._literal()], operator)
+            return self._compared(key, ComparisonOperator(operator.text), [self._literal()], operator)
         operator = self._next
         if self._tokens.takes("word", "not"):
             self._expect("in", "word")
-            return self._compared(key, Operator.NOT_IN, self._list(), operator)
+            return self._compared(key, ComparisonOperator.NOT_IN, self._list(), operator)
         if self._tokens.takes("word", "in"):
-            return self._compared(key, Operator.IN, self._list(), operator)
-        if self._kinds.get(key, Kind.BOOLEAN) is not Kind.BOOLEAN:
+            return self._compared(key, ComparisonOperator.IN, self._list(), operator)
+        if self._kinds.get(key, ValueKind.BOOLEAN) is not ValueKind.BOOLEAN:
             message = f"{name.text} is a {self._kinds[key]}, it has to be compared"
             _fail(name.at, message, f"write {name.text} == ..., or {name.text} >= ...")
-        return Flag(key)
+        return FlagCondition(key)
 
     def _membership(self) -> Condition:
         """`'avx' in features`."""
@@ -110,22 +119,24 @@ class _ExpressionReader:
         if self._next.kind != "name":
             _fail(self._next.at, f"expected the name of a property, not {self._next.shown}")
         name = property_name(self._tokens.take().text)
-        return self._compared(name, Operator.NE if is_not else Operator.EQ, [literal], operator)
+        return self._compared(name, ComparisonOperator.NE if is_not else ComparisonOperator.EQ, [literal], operator)
 
-    def _compared(self, name: str, operator: Operator, literals: list[Token], place: Token) -> Condition:
+    def _compared(
+        self, name: str, operator: ComparisonOperator, literals: list[LexerToken], place: LexerToken
+    ) -> Condition:
         kind = self._kinds.get(name)
         values: list[Scalar] = []
         for literal in literals:
             value, kind = _value(literal, kind)
             values.append(value)
-        if operator in ORDERS and kind is Kind.STRING and name not in self._kinds:
-            kind = Kind.VERSION
-        if operator in ORDERS and kind in (Kind.STRING, Kind.BOOLEAN):
+        if operator in ORDERS and kind is ValueKind.STRING and name not in self._kinds:
+            kind = ValueKind.VERSION
+        if operator in ORDERS and kind in (ValueKind.STRING, ValueKind.BOOLEAN):
             _fail(place.at, f"{name} is a {kind}, of which none is more than another", "write ==, != or in [...]")
         assert kind is not None
         return compared(name, operator, values, kind)
 
-    def _list(self) -> list[Token]:
+    def _list(self) -> list[LexerToken]:
         self._expect("[")
         literals = [self._literal()]
         while self._tokens.takes("mark", ","):
@@ -136,13 +147,13 @@ class _ExpressionReader:
     def _is_literal(self) -> bool:
         return self._next.kind in ("string", "amount") or self._next.text in ("true", "false")
 
-    def _literal(self) -> Token:
+    def _literal(self) -> LexerToken:
         """A number takes the unit behind it."""
         if not self._is_literal():
             _fail(self._next.at, f"expected a value, not {self._next.shown}", "put text in quotes")
         literal = self._tokens.take()
         if literal.kind == "amount" and self._next.kind == "name":
-            return Token("amount", f"{literal.text} {self._tokens.take().text}", literal.at)
+            return LexerToken("amount", f"{literal.text} {self._tokens.take().text}", literal.at)
         return literal
 
     def _expect(self, text: str, kind: str = "mark") -> None:
@@ -150,19 +161,19 @@ class _ExpressionReader:
             _fail(self._next.at, f"expected {text!r}, not {self._next.shown}")
 
 
-def _value(literal: Token, kind: Kind | None) -> tuple[Scalar, Kind]:
+def _value(literal: LexerToken, kind: ValueKind | None) -> tuple[Scalar, ValueKind]:
     """What the literal means; a number without a unit may be a text or a version too, as it is written."""
     raw: object = literal.text == "true" if literal.kind == "word" else literal.text
-    if literal.kind == "amount" and " " in literal.text and kind in (Kind.STRING, Kind.VERSION):
+    if literal.kind == "amount" and " " in literal.text and kind in (ValueKind.STRING, ValueKind.VERSION):
         _fail(literal.at, f"expected text, not {literal.shown}", "put text in quotes")
     if literal.kind == "amount" and " " not in literal.text and kind is None:
-        kind = Kind.DURATION if ":" in literal.text else Kind.NUMBER
+        kind = ValueKind.DURATION if ":" in literal.text else ValueKind.NUMBER
     try:
         value, value_kind = read_value(raw, kind)
     except ValueError as error:
         _fail(literal.at, str(error))
     assert not isinstance(value, list)
-    if literal.kind == "amount" and kind is None and value_kind is Kind.STRING:
+    if literal.kind == "amount" and kind is None and value_kind is ValueKind.STRING:
         _fail(literal.at, f"{literal.shown} has a unit that is not known", "write as in 16 GB, 2 h, 90 min")
     return value, value_kind
 
@@ -185,4 +196,4 @@ def _fault(text: str, at: int) -> tuple[str, str]:
 
 
 def _fail(at: int, message: str, hint: str = "") -> NoReturn:
-    raise RequirementError([Problem(f"column {at + 1}", message, hint)])
+    raise RequirementError([DescriptionProblem(f"column {at + 1}", message, hint)])

@@ -4,12 +4,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from cigri.requirements.judging import PLACE_CHECKS, Reject, cut, is_less, judge, lacking, least, reject_of, said
+from cigri.requirements.judging import (
+    PLACE_CHECKS,
+    QueueRejection,
+    cut,
+    is_less,
+    judge,
+    lacking,
+    least,
+    reject_of,
+    said,
+)
 from cigri.requirements.requirement import Requirement
 from cigri.requirements.three_valued_logic import KnownProperties
-from cigri.requirements.value_kinds import OF_JOBS, Kind, Kinds, Value
+from cigri.requirements.value_kinds import OF_JOBS, Kinds, Value, ValueKind
 from cigri.requirements.values import written
-from cigri.states import RejectCode
+from cigri.states import QueueRejectCode
 
 
 class JobShape(NamedTuple):
@@ -25,15 +35,17 @@ class JobShape(NamedTuple):
     others: Mapping[str, int] = MappingProxyType({})
 
 
-class Limit(NamedTuple):
+class PropertyMinimum(NamedTuple):
     """A property of nodes that has to be at least as large as something of the job."""
 
     name: str
-    kind: Kind
+    kind: ValueKind
     wanted: int
 
 
-def judge_job(requires: Requirement, shape: JobShape, properties: KnownProperties, kinds: Kinds) -> Reject | None:
+def judge_job(
+    requires: Requirement, shape: JobShape, properties: KnownProperties, kinds: Kinds
+) -> QueueRejection | None:
     """Does a queue take such jobs, and do they fit on one class of its nodes? What is not known is no obstacle.
 
     `requires` is read with the kinds of jobs (OF_JOBS), not with those of nodes.
@@ -45,7 +57,7 @@ def judge_job(requires: Requirement, shape: JobShape, properties: KnownPropertie
         if is_less(properties.get(limit.name), limit.wanted):
             found = said(limit.name, properties, kinds)
             wanted = f"{limit.name} >= {written(limit.wanted, limit.kind)}"
-            return Reject(RejectCode.TOO_SMALL, limit.name, wanted, found, passed)
+            return QueueRejection(QueueRejectCode.TOO_SMALL, limit.name, wanted, found, passed)
     return None
 
 
@@ -55,12 +67,12 @@ def judge_queue(
     requires: Requirement,
     classes: Sequence[KnownProperties],
     kinds: Kinds,
-) -> Reject | None:
+) -> QueueRejection | None:
     """None: one class of nodes is what the campaign wants, and suits what the queue wants of jobs."""
     lacks = [(properties, lacking(requirement, properties)) for properties in classes or [{}]]
     if furthest := least(lack for _, lack in lacks):
         return reject_of(furthest, requirement, kinds)
-    best: Reject | None = None
+    best: QueueRejection | None = None
     for properties in (properties for properties, lack in lacks if lack is None):
         reject = judge_job(requires, shape, properties, kinds)
         if reject is None:
@@ -87,16 +99,16 @@ def attributes(shape: JobShape, properties: KnownProperties) -> dict[str, Value]
     return {**shape.others, **values}
 
 
-def _refused(requires: Requirement, shape: JobShape, properties: KnownProperties) -> Reject | None:
+def _refused(requires: Requirement, shape: JobShape, properties: KnownProperties) -> QueueRejection | None:
     reject = judge(requires, attributes(shape, properties), OF_JOBS)
     if reject is None:
         return None
-    return reject._replace(code=RejectCode.JOB_REFUSED, wanted=cut(str(requires)), passed=0)
+    return reject._replace(code=QueueRejectCode.JOB_REFUSED, wanted=cut(str(requires)), passed=0)
 
 
-def _limits(shape: JobShape) -> Iterator[Limit]:
-    yield Limit("cores", Kind.NUMBER, shape.cpu)
-    yield Limit("memory", Kind.SIZE, shape.mem_bytes)
-    yield Limit("max_walltime", Kind.DURATION, shape.walltime)
+def _limits(shape: JobShape) -> Iterator[PropertyMinimum]:
+    yield PropertyMinimum("cores", ValueKind.NUMBER, shape.cpu)
+    yield PropertyMinimum("memory", ValueKind.SIZE, shape.mem_bytes)
+    yield PropertyMinimum("max_walltime", ValueKind.DURATION, shape.walltime)
     for name, amount in sorted(shape.others.items()):
-        yield Limit(property_of(name), Kind.NUMBER, amount)
+        yield PropertyMinimum(property_of(name), ValueKind.NUMBER, amount)

@@ -3,39 +3,39 @@
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
-from cigri.requirements.judging import Reject, cut, sentence
+from cigri.requirements.judging import QueueRejection, cut, sentence
 from cigri.requirements.three_valued_logic import KnownProperties
 from cigri.requirements.value_kinds import Kinds, Value
 from cigri.requirements.values import shown
-from cigri.states import RejectCode
+from cigri.states import QueueRejectCode
 
 NEAREST_SHOWN = 8
 
 
 def nearest_miss(
-    rejects: Mapping[str, Reject], classes: Mapping[str, Sequence[KnownProperties]], kinds: Kinds | None = None
+    rejects: Mapping[str, QueueRejection], classes: Mapping[str, Sequence[KnownProperties]], kinds: Kinds | None = None
 ) -> str:
     """One sentence; both are by place ("queue@cluster"), and every place has a reject."""
     kinds = kinds or {}
     if not rejects:
         return "there is no queue at all"
-    place, reject = max(rejects.items(), key=lambda item: (item[1].passed, item[1].code is not RejectCode.ABSENT))
+    place, reject = max(rejects.items(), key=lambda item: (item[1].passed, item[1].code is not QueueRejectCode.ABSENT))
     near = {place: classes.get(place, ()) for place, other in rejects.items() if other[:2] == reject[:2]}
     match reject.code:
-        case RejectCode.TOO_SMALL | RejectCode.TOO_LARGE:
+        case QueueRejectCode.TOO_SMALL | QueueRejectCode.TOO_LARGE:
             return _extreme(reject, near, classes, kinds) or f"{place}: {sentence(reject)}"
-        case RejectCode.DIFFERENT:
+        case QueueRejectCode.DIFFERENT:
             return f"{reject.wanted} is wanted; {_listed(reject.name, _values(reject.name, near, kinds))}"
-        case RejectCode.ABSENT:
+        case QueueRejectCode.ABSENT:
             return _absent(reject, classes) or f"{place}: {sentence(reject)}"
-        case RejectCode.SITE:
+        case QueueRejectCode.SITE:
             return f"no queue is at {reject.wanted}; {_listed('sites', _values('site', classes, kinds))}"
         case _:
             return f"nearest is {place}: {sentence(reject)}"
 
 
 def _extreme(
-    reject: Reject,
+    reject: QueueRejection,
     near: Mapping[str, Sequence[KnownProperties]],
     all: Mapping[str, Sequence[KnownProperties]],
     kinds: Kinds,
@@ -44,7 +44,7 @@ def _extreme(
     amounts = [(amount, place) for place, classes in near.items() for amount in _amounts(reject.name, classes)]
     if not amounts:
         return ""
-    is_small = reject.code is RejectCode.TOO_SMALL
+    is_small = reject.code is QueueRejectCode.TOO_SMALL
     choose, word = (max, "largest") if is_small else (min, "smallest")
     amount, place = choose(amounts, key=lambda pair: pair[0])
     everywhere = [value for classes in all.values() for value in _amounts(reject.name, classes)]
@@ -61,7 +61,7 @@ def _several(value: Value | None) -> Sequence[Value]:
     return [] if value is None else list(value) if isinstance(value, list) else [value]
 
 
-def _absent(reject: Reject, classes: Mapping[str, Sequence[KnownProperties]]) -> str:
+def _absent(reject: QueueRejection, classes: Mapping[str, Sequence[KnownProperties]]) -> str:
     property_names = {name for of_place in classes.values() for properties in of_place for name in properties}
     if reject.name in property_names:
         return ""

@@ -8,14 +8,14 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
-from cigri.errors import Problem, RequirementError
+from cigri.errors import DescriptionProblem, RequirementError
 from cigri.requirements.conditions import (
     And,
-    Compare,
+    Comparison,
+    ComparisonOperator,
     Condition,
-    Flag,
+    FlagCondition,
     Not,
-    Operator,
     Or,
     all_of,
     compared,
@@ -24,7 +24,7 @@ from cigri.requirements.conditions import (
 )
 from cigri.requirements.expression import parse_expression
 from cigri.requirements.three_valued_logic import Predicate, predicate
-from cigri.requirements.value_kinds import AMOUNT_KINDS, Kind, Kinds, property_name
+from cigri.requirements.value_kinds import AMOUNT_KINDS, Kinds, ValueKind, property_name
 from cigri.requirements.values import read_value, written
 
 EXPRESSION = "where"
@@ -66,7 +66,7 @@ class Requirement:
     def __str__(self) -> str:
         parts = [f"site in [{_listed(self.sites)}]"] if self.sites else []
         parts += [f"site not in [{_listed(self.banned_sites)}]"] if self.banned_sites else []
-        parts += [f"CPUTime {written(self.cpu_time, Kind.DURATION)}"] if self.cpu_time is not None else []
+        parts += [f"CPUTime {written(self.cpu_time, ValueKind.DURATION)}"] if self.cpu_time is not None else []
         if self.conditions:
             parts.append(str(all_of(self.conditions)))
         return " and ".join(parts)
@@ -82,7 +82,7 @@ def parse_requirement(raw: str | Mapping[str, object], kinds: Kinds) -> Requirem
     """
     if isinstance(raw, str):
         return Requirement(conditions=_expression(raw, kinds))
-    reader = _Object(raw, kinds)
+    reader = _RequirementObject(raw, kinds)
     requirement = reader.read()
     if reader.problems:
         raise RequirementError(reader.problems)
@@ -111,11 +111,11 @@ def read_condition(form: Mapping[str, Any]) -> Condition:
         case {"not": part}:
             return Not(read_condition(part))
         case {"flag": name}:
-            return Flag(name)
+            return FlagCondition(name)
         case _:
             value = form["value"]
             kept = tuple(value) if isinstance(value, list) else value
-            return Compare(form["name"], Operator(form["operator"]), kept, Kind(form["kind"]))
+            return Comparison(form["name"], ComparisonOperator(form["operator"]), kept, ValueKind(form["kind"]))
 
 
 def digest(canonical: Mapping[str, Any], project: str) -> str:
@@ -128,13 +128,13 @@ def _expression(text: str, kinds: Kinds) -> tuple[Condition, ...]:
     return conjuncts(parse_expression(text, kinds)) if text.strip() else ()
 
 
-class _Object:
+class _RequirementObject:
     """The RFC's section of requirements, and what is wrong with it."""
 
     def __init__(self, raw: Mapping[str, object], kinds: Kinds) -> None:
         self._raw = raw
         self._kinds = kinds
-        self.problems: list[Problem] = []
+        self.problems: list[DescriptionProblem] = []
 
     def read(self) -> Requirement:
         sites: tuple[str, ...] = ()
@@ -160,10 +160,10 @@ class _Object:
                     problem._replace(place=f"{written_key}, {problem.place}") for problem in error.problems
                 ]
             except ValueError as error:
-                self.problems.append(Problem(written_key, str(error)))
+                self.problems.append(DescriptionProblem(written_key, str(error)))
         left = tuple(site for site in sites if site not in banned)
         if sites and not left:
-            self.problems.append(Problem("Site", "every site that is wanted is banned too"))
+            self.problems.append(DescriptionProblem("Site", "every site that is wanted is banned too"))
         return Requirement(
             left, banned, cpu_time, ordered(part for condition in wanted for part in conjuncts(condition))
         )
@@ -174,7 +174,9 @@ class _Object:
         for written_key, raw in self._raw.items():
             key = REQUIREMENT_KEYWORDS.get(str(written_key).lower(), str(written_key).lower())
             if key in seen:
-                self.problems.append(Problem(str(written_key), f"says the same as {seen[key]}", "leave one out"))
+                self.problems.append(
+                    DescriptionProblem(str(written_key), f"says the same as {seen[key]}", "leave one out")
+                )
             seen[key] = str(written_key)
             if _says_something(raw):
                 yield key, str(written_key), raw
@@ -185,16 +187,18 @@ class _Object:
         return _expression(raw, self._kinds)
 
 
-def _wanted(name: str, raw: object, kind: Kind | None) -> Condition:
+def _wanted(name: str, raw: object, kind: ValueKind | None) -> Condition:
     """The RFC's rule: a list is any of its values, an amount is at least that much, anything else is to be equal."""
     value, value_kind = read_value(raw, kind)
     if isinstance(value, list):
-        return compared(name, Operator.IN, value, value_kind)
-    return compared(name, Operator.GE if value_kind in AMOUNT_KINDS else Operator.EQ, [value], value_kind)
+        return compared(name, ComparisonOperator.IN, value, value_kind)
+    return compared(
+        name, ComparisonOperator.GE if value_kind in AMOUNT_KINDS else ComparisonOperator.EQ, [value], value_kind
+    )
 
 
 def _names(raw: object) -> tuple[str, ...]:
-    value, _ = read_value(raw, Kind.STRING)
+    value, _ = read_value(raw, ValueKind.STRING)
     names = {str(name).strip() for name in (value if isinstance(value, list) else [value])}
     if "" in names:
         raise ValueError("a site has a name")
@@ -202,7 +206,7 @@ def _names(raw: object) -> tuple[str, ...]:
 
 
 def _seconds(raw: object) -> int:
-    value, _ = read_value(raw, Kind.DURATION)
+    value, _ = read_value(raw, ValueKind.DURATION)
     if not isinstance(value, int):
         raise ValueError("expected one duration (write a number of seconds, or as in '2 h')")
     return value
@@ -216,4 +220,4 @@ def _says_something(raw: object) -> bool:
 
 
 def _listed(names: Iterable[str]) -> str:
-    return ", ".join(written(name, Kind.STRING) for name in names)
+    return ", ".join(written(name, ValueKind.STRING) for name in names)

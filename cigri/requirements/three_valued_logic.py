@@ -7,8 +7,8 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from cigri.requirements.conditions import And, Compare, Condition, Flag, Not, Operator
-from cigri.requirements.value_kinds import Kind, Scalar, Value
+from cigri.requirements.conditions import And, Comparison, ComparisonOperator, Condition, FlagCondition, Not
+from cigri.requirements.value_kinds import Scalar, Value, ValueKind
 from cigri.requirements.values import version
 
 FEATURES = "features"
@@ -18,11 +18,11 @@ KnownProperties = Mapping[str, Value]
 Predicate = Callable[[KnownProperties], bool | None]
 """None: it cannot be told, for the property is absent or cannot be compared."""
 
-COMPARISONS: Mapping[Operator, Callable[[Any, Any], bool]] = {
-    Operator.LT: operator.lt,
-    Operator.LE: operator.le,
-    Operator.GT: operator.gt,
-    Operator.GE: operator.ge,
+COMPARISONS: Mapping[ComparisonOperator, Callable[[Any, Any], bool]] = {
+    ComparisonOperator.LT: operator.lt,
+    ComparisonOperator.LE: operator.le,
+    ComparisonOperator.GT: operator.gt,
+    ComparisonOperator.GE: operator.ge,
 }
 
 
@@ -34,10 +34,10 @@ def holds(condition: Condition, properties: KnownProperties) -> bool | None:
 def predicate(condition: Condition) -> Predicate:
     """The condition as a function of a node's properties; None, also under `not`, where a property is unknown."""
     match condition:
-        case Compare():
+        case Comparison():
             order = COMPARISONS.get(condition.operator)
             return _equality(condition) if order is None else _ordering(condition, order)
-        case Flag():
+        case FlagCondition():
             return _flag(condition.name)
         case Not():
             return _negation(predicate(condition.part))
@@ -76,10 +76,10 @@ def _flag(name: str) -> Predicate:
     return flag
 
 
-def _ordering(condition: Compare, order: Callable[[Any, Any], bool]) -> Predicate:
+def _ordering(condition: Comparison, order: Callable[[Any, Any], bool]) -> Predicate:
     """Numbers are compared with numbers, versions with versions; of several values one is enough."""
     name, wanted = condition.name, condition.value
-    by_version = version(wanted) if condition.kind is Kind.VERSION and isinstance(wanted, str) else None
+    by_version = version(wanted) if condition.kind is ValueKind.VERSION and isinstance(wanted, str) else None
     is_number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
 
     def compare(value: Scalar) -> bool | None:
@@ -96,14 +96,14 @@ def _ordering(condition: Compare, order: Callable[[Any, Any], bool]) -> Predicat
     return ordering
 
 
-def _equality(condition: Compare) -> Predicate:
+def _equality(condition: Comparison) -> Predicate:
     """Of several values one is enough; for `!=` and `not in` none may be it. Python takes true for 1; we do not."""
-    name, is_wanted = condition.name, condition.operator in (Operator.EQ, Operator.IN)
+    name, is_wanted = condition.name, condition.operator in (ComparisonOperator.EQ, ComparisonOperator.IN)
     wanted = condition.value if isinstance(condition.value, tuple) else (condition.value,)
     truths = [value for value in wanted if isinstance(value, bool)]
     numbers = [value for value in wanted if isinstance(value, int | float) and not isinstance(value, bool)]
     written = [value for value in wanted if isinstance(value, str)]
-    is_version = condition.kind is Kind.VERSION
+    is_version = condition.kind is ValueKind.VERSION
     texts: list[Any] = [version(value) for value in written] if is_version else [*written]
 
     def is_among(value: Scalar) -> bool:

@@ -10,7 +10,7 @@ Value = Scalar | list[Scalar]
 """Of a property, as JSON keeps it: sizes are bytes, durations seconds."""
 
 
-class Kind(StrEnum):
+class ValueKind(StrEnum):
     """SIZE: bytes, in powers of 1024. DURATION: seconds. VERSION: text whose numbers are compared as numbers."""
 
     NUMBER = "number"
@@ -21,35 +21,35 @@ class Kind(StrEnum):
     VERSION = "version"
 
 
-Kinds = Mapping[str, Kind]
+Kinds = Mapping[str, ValueKind]
 """By the names of properties."""
 
-AMOUNT_KINDS = frozenset({Kind.NUMBER, Kind.SIZE, Kind.DURATION})
+AMOUNT_KINDS = frozenset({ValueKind.NUMBER, ValueKind.SIZE, ValueKind.DURATION})
 """Of these a node has so much, and what wants less is content too."""
 
 BUILT_IN: Kinds = MappingProxyType(
     {
-        "site": Kind.STRING,
-        "cluster": Kind.STRING,
-        "queue": Kind.STRING,
-        "platform": Kind.STRING,
-        "cores": Kind.NUMBER,
-        "memory": Kind.SIZE,
-        "gpus": Kind.NUMBER,
-        "features": Kind.STRING,
-        "max_walltime": Kind.DURATION,
+        "site": ValueKind.STRING,
+        "cluster": ValueKind.STRING,
+        "queue": ValueKind.STRING,
+        "platform": ValueKind.STRING,
+        "cores": ValueKind.NUMBER,
+        "memory": ValueKind.SIZE,
+        "gpus": ValueKind.NUMBER,
+        "features": ValueKind.STRING,
+        "max_walltime": ValueKind.DURATION,
     }
 )
 """Of a node's: cores and memory are those of one node, max_walltime is the queue's longest job."""
 
 OF_JOBS: Kinds = MappingProxyType(
     {
-        "nodes": Kind.NUMBER,
-        "cpu": Kind.NUMBER,
-        "cores": Kind.NUMBER,
-        "mem": Kind.SIZE,
-        "walltime": Kind.DURATION,
-        "whole_node": Kind.BOOLEAN,
+        "nodes": ValueKind.NUMBER,
+        "cpu": ValueKind.NUMBER,
+        "cores": ValueKind.NUMBER,
+        "mem": ValueKind.SIZE,
+        "walltime": ValueKind.DURATION,
+        "whole_node": ValueKind.BOOLEAN,
     }
 )
 """What a queue may demand of jobs: cpu and mem are those of each node, cores those of all."""

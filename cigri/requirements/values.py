@@ -17,23 +17,23 @@ from cigri.formats.units import (
     read_duration,
     unit_of,
 )
-from cigri.requirements.value_kinds import Kind, Scalar, Value
+from cigri.requirements.value_kinds import Scalar, Value, ValueKind
 
 LARGEST_VALUE = 2**63 - 1
 LONGEST_STRING = 1000
 HOW_KIND = {
-    Kind.NUMBER: "write a number without a unit",
-    Kind.SIZE: "write '16 GB', or a number of MB",
-    Kind.DURATION: HOW_DURATION,
-    Kind.STRING: "put text in quotes",
-    Kind.BOOLEAN: "write true or false",
-    Kind.VERSION: "write a version in quotes, as '1.10'",
+    ValueKind.NUMBER: "write a number without a unit",
+    ValueKind.SIZE: "write '16 GB', or a number of MB",
+    ValueKind.DURATION: HOW_DURATION,
+    ValueKind.STRING: "put text in quotes",
+    ValueKind.BOOLEAN: "write true or false",
+    ValueKind.VERSION: "write a version in quotes, as '1.10'",
 }
 
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 
 
-def read_value(raw: object, kind: Kind | None = None) -> tuple[Value, Kind]:
+def read_value(raw: object, kind: ValueKind | None = None) -> tuple[Value, ValueKind]:
     """A value in the units it is kept in; without a kind it is told by how the value is written.
 
     A list holds values of one kind. Raise ValueError with what to write instead.
@@ -47,43 +47,43 @@ def read_value(raw: object, kind: Kind | None = None) -> tuple[Value, Kind]:
         kinds.add(item_kind)
     if len(kinds) > 1:
         raise ValueError(f"a list holds values of one kind, not {' and '.join(sorted(filter(None, kinds)))}")
-    return values, kinds.pop() if kinds else Kind.STRING
+    return values, kinds.pop() if kinds else ValueKind.STRING
 
 
-def shown(value: Value, kind: Kind | None) -> str:
+def shown(value: Value, kind: ValueKind | None) -> str:
     """A value for a person, short rather than exact."""
     if isinstance(value, list):
         return f"[{', '.join(shown(item, kind) for item in value)}]"
-    if kind is Kind.SIZE and isinstance(value, int | float) and value > 0:
+    if kind is ValueKind.SIZE and isinstance(value, int | float) and value > 0:
         return as_size(value)
     return written(value, kind)
 
 
-def written(value: Scalar, kind: Kind | None) -> str:
+def written(value: Scalar, kind: ValueKind | None) -> str:
     """A value as `read_value` reads it again: exact, text in quotes."""
     match value:
         case bool():
             return "true" if value else "false"
         case str():
             return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
-        case int() if kind is Kind.SIZE:
+        case int() if kind is ValueKind.SIZE:
             return exact_size(value)
-        case int() if kind is Kind.DURATION:
+        case int() if kind is ValueKind.DURATION:
             return exact_duration(value)
         case _:
             return str(value)
 
 
-def _read_scalar(raw: object, kind: Kind | None) -> tuple[Scalar, Kind]:
+def _read_scalar(raw: object, kind: ValueKind | None) -> tuple[Scalar, ValueKind]:
     if isinstance(raw, int) and abs(raw) > LARGEST_VALUE:
         raise ValueError("a number is too large to be meant")
     if kind is None:
         return _read_unknown(raw)
     value: Scalar | None
     match kind:
-        case Kind.BOOLEAN:
+        case ValueKind.BOOLEAN:
             value = _truth(raw)
-        case Kind.STRING | Kind.VERSION:
+        case ValueKind.STRING | ValueKind.VERSION:
             value = _text(raw)
         case _:
             value = _amount(raw, kind)
@@ -92,19 +92,19 @@ def _read_scalar(raw: object, kind: Kind | None) -> tuple[Scalar, Kind]:
     return value, kind
 
 
-def _read_unknown(raw: object) -> tuple[Scalar, Kind]:
+def _read_unknown(raw: object) -> tuple[Scalar, ValueKind]:
     """A number is a number, a number with a unit what its unit says, and other text is text."""
     match raw:
         case bool():
-            return _read_scalar(raw, Kind.BOOLEAN)
+            return _read_scalar(raw, ValueKind.BOOLEAN)
         case int() | float() | Decimal():
-            return _read_scalar(raw, Kind.NUMBER)
+            return _read_scalar(raw, ValueKind.NUMBER)
         case str() if (amount := amount_and_unit(raw)) and amount[1]:
             unit = unit_of(amount[1])
-            kind = Kind.SIZE if unit in SIZES else Kind.DURATION if unit in DURATIONS else Kind.STRING
+            kind = ValueKind.SIZE if unit in SIZES else ValueKind.DURATION if unit in DURATIONS else ValueKind.STRING
             return _read_scalar(raw, kind)
         case str():
-            return _read_scalar(raw, Kind.STRING)
+            return _read_scalar(raw, ValueKind.STRING)
         case _:
             raise ValueError(f"expected a number, text, true or false, or a list of these, not {_cut(raw)}")
 
@@ -126,24 +126,24 @@ def _text(raw: object) -> str | None:
     return raw
 
 
-def _amount(raw: object, kind: Kind) -> int | float | None:
+def _amount(raw: object, kind: ValueKind) -> int | float | None:
     """In the unit of its kind; sizes and durations are whole, a part of one is rounded up."""
     if isinstance(raw, bool) or not isinstance(raw, int | float | Decimal | str):
         return None
     if (isinstance(raw, float) and not math.isfinite(raw)) or (isinstance(raw, Decimal) and not raw.is_finite()):
         return None
     text = raw if isinstance(raw, str) else f"{raw}"
-    amount = read_duration(text) if kind is Kind.DURATION else _in_unit(text, kind)
+    amount = read_duration(text) if kind is ValueKind.DURATION else _in_unit(text, kind)
     if amount is None:
         return None
     if abs(amount) > LARGEST_VALUE:
         raise ValueError(f"{_cut(raw)} is too large to be meant")
-    if kind is not Kind.NUMBER:
+    if kind is not ValueKind.NUMBER:
         return math.ceil(amount) if amount >= 0 else None
     return int(amount) if amount == int(amount) else float(amount) or 0
 
 
-def _in_unit(text: str, kind: Kind) -> Decimal | None:
+def _in_unit(text: str, kind: ValueKind) -> Decimal | None:
     """A number or a size; None: it is neither."""
     parts = amount_and_unit(text)
     if parts is None:
@@ -151,14 +151,14 @@ def _in_unit(text: str, kind: Kind) -> Decimal | None:
     amount, word = parts
     if word == "m":
         raise ValueError(f"{AMBIGUOUS} (write 'min' or 'MB')")
-    if kind is Kind.SIZE:
+    if kind is ValueKind.SIZE:
         unit = SIZES.get(unit_of(word)) if word else MEGABYTE
         return None if unit is None else amount * unit
     return None if word else amount
 
 
-def _article(kind: Kind) -> str:
-    return "text" if kind is Kind.STRING else "true or false" if kind is Kind.BOOLEAN else f"a {kind}"
+def _article(kind: ValueKind) -> str:
+    return "text" if kind is ValueKind.STRING else "true or false" if kind is ValueKind.BOOLEAN else f"a {kind}"
 
 
 def _cut(raw: object) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from cigri.requirements import BUILT_IN, Kinds, shown
-from cigri.resources.inheritance import Declarations, Where, queue_name
+from cigri.resources.inheritance import DeclarationPlace, Declarations, queue_name
 from cigri.resources.queue_requirements import show_requires
 from cigri.states import PropertyLevel
 
@@ -45,7 +45,7 @@ def _lines(description: ResourcesDescription) -> dict[str, str]:
     lines = {f"kind of {name}:": str(kind) for name, kind in description.kinds.items()}
     lines |= {f"cluster {cluster}: site": f"= {site}" for cluster, site in description.sites.items() if site}
     for (cluster, name), queue in description.queues.items():
-        place = Where(PropertyLevel.QUEUE, queue_name(name, cluster))
+        place = DeclarationPlace(PropertyLevel.QUEUE, queue_name(name, cluster))
         if name:
             lines[f"{place}: remote_name"] = f"= {queue.remote_name}"
         if queue.requires is not None:

@@ -8,9 +8,9 @@ from typing import Annotated, Any, NamedTuple, get_args
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from cigri.errors import ConfigError
-from cigri.requirements import BUILT_IN, Kind, Kinds, property_name, read_value
+from cigri.requirements import BUILT_IN, Kinds, ValueKind, property_name, read_value
 from cigri.resources.description import QueueDescription, ResourcesDescription
-from cigri.resources.inheritance import Declared, Where, queue_name
+from cigri.resources.inheritance import DeclarationPlace, DeclaredValue, queue_name
 from cigri.resources.queue_requirements import read_requires
 from cigri.states import PropertyLevel
 
@@ -44,17 +44,17 @@ class ClusterSection(DocumentSection):
     queue: dict[QueueName, QueueSection] = Field(default_factory=dict)
 
 
-class Document(DocumentSection):
-    kinds: dict[str, Kind] = Field(default_factory=dict)
+class TomlResourceDocument(DocumentSection):
+    kinds: dict[str, ValueKind] = Field(default_factory=dict)
     driver: dict[str, DocumentSection] = Field(default_factory=dict)
     site: dict[DocumentName, DocumentSection] = Field(default_factory=dict)
     cluster: dict[DocumentName, ClusterSection] = Field(default_factory=dict)
 
 
-class _Said(NamedTuple):
+class _WrittenProperty(NamedTuple):
     """A property as it is written, and where."""
 
-    where: Where
+    where: DeclarationPlace
     name: str
     raw: object
 
@@ -62,7 +62,7 @@ class _Said(NamedTuple):
 def read_document(text: str) -> ResourcesDescription:
     """The description in a TOML text; raise ConfigError with every problem, a line each."""
     try:
-        document = Document.model_validate(tomllib.loads(text))
+        document = TomlResourceDocument.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"this is no TOML: {error}") from None
     except ValidationError as error:
@@ -107,8 +107,8 @@ def unheard_of(description: ResourcesDescription, found_queues: Mapping[str, Col
     ]
 
 
-def _kinds(written: Mapping[str, Kind], problems: list[str]) -> dict[str, Kind]:
-    kinds: dict[str, Kind] = {}
+def _kinds(written: Mapping[str, ValueKind], problems: list[str]) -> dict[str, ValueKind]:
+    kinds: dict[str, ValueKind] = {}
     for raw, kind in written.items():
         try:
             name = property_name(raw)
@@ -123,7 +123,7 @@ def _kinds(written: Mapping[str, Kind], problems: list[str]) -> dict[str, Kind]:
     return kinds
 
 
-def _sections(document: Document) -> Iterator[_Said]:
+def _sections(document: TomlResourceDocument) -> Iterator[_WrittenProperty]:
     yield from _said(document, PropertyLevel.GRID, "")
     for name, driver in document.driver.items():
         yield from _said(driver, PropertyLevel.DRIVER, name)
@@ -135,16 +135,18 @@ def _sections(document: Document) -> Iterator[_Said]:
             yield from _said(section, PropertyLevel.QUEUE, queue_name(queue, name))
 
 
-def _said(section: DocumentSection, level: PropertyLevel, place: str) -> Iterator[_Said]:
+def _said(section: DocumentSection, level: PropertyLevel, place: str) -> Iterator[_WrittenProperty]:
     for project, properties in {"": section.properties, **section.project}.items():
         for name, raw in properties.items():
-            yield _Said(Where(level, place, project), name, raw)
+            yield _WrittenProperty(DeclarationPlace(level, place, project), name, raw)
 
 
-def _properties(said: Iterable[_Said], kinds: dict[str, Kind], problems: list[str]) -> dict[Where, dict[str, Declared]]:
+def _properties(
+    said: Iterable[_WrittenProperty], kinds: dict[str, ValueKind], problems: list[str]
+) -> dict[DeclarationPlace, dict[str, DeclaredValue]]:
     """Also adds to `kinds` those of properties that have none but what their first value is."""
-    properties: dict[Where, dict[str, Declared]] = {}
-    first: dict[str, Where] = {}
+    properties: dict[DeclarationPlace, dict[str, DeclaredValue]] = {}
+    first: dict[str, DeclarationPlace] = {}
     for where, written, raw in said:
         try:
             name, declared, kind = _read(written, raw, kinds)
@@ -160,7 +162,7 @@ def _properties(said: Iterable[_Said], kinds: dict[str, Kind], problems: list[st
     return properties
 
 
-def _read(written: str, raw: object, kinds: Kinds) -> tuple[str, Declared, Kind]:
+def _read(written: str, raw: object, kinds: Kinds) -> tuple[str, DeclaredValue, ValueKind]:
     extends = written.endswith("+")
     name = property_name(written.removesuffix("+"))
     if name in OF_PLACES:
@@ -170,11 +172,11 @@ def _read(written: str, raw: object, kinds: Kinds) -> tuple[str, Declared, Kind]
         raise ValueError("an amount is 0 or more")
     if extends and not isinstance(value, list):
         raise ValueError('+ adds a list to a list: write "name+" = [...]')
-    return name, Declared(value, extends), kind
+    return name, DeclaredValue(value, extends), kind
 
 
 def _queues(
-    document: Document, kinds: Kinds, problems: list[str]
+    document: TomlResourceDocument, kinds: Kinds, problems: list[str]
 ) -> Iterator[tuple[tuple[str, str], QueueDescription]]:
     for cluster, section in document.cluster.items():
         for name, queue in section.queue.items():
@@ -202,7 +204,7 @@ def _explain(problem: Any) -> str:
 
 def _model(steps: Iterable[str]) -> type[BaseModel]:
     """The section at the end of these steps; names of things are every second of them."""
-    model: type[BaseModel] = Document
+    model: type[BaseModel] = TomlResourceDocument
     for step in steps:
         field = model.model_fields.get(step)
         inner = get_args(field.annotation) if field else ()

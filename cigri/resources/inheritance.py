@@ -13,21 +13,21 @@ from cigri.states import PropertyLevel
 DISCOVERED = "discovered"
 
 
-class Declared(NamedTuple):
+class DeclaredValue(NamedTuple):
     """A value at one level; `extends`: its elements are added to those of the levels above."""
 
     value: Value
     extends: bool = False
 
 
-class Sourced(NamedTuple):
+class SourcedValue(NamedTuple):
     """A value that holds, and where it comes from; a list that was extended comes from several places."""
 
     value: Value
     source: str
 
 
-class Lineage(NamedTuple):
+class QueueLineage(NamedTuple):
     """A queue, by the names of all that it inherits from; the default queue has the name ""."""
 
     driver: str
@@ -36,7 +36,7 @@ class Lineage(NamedTuple):
     queue: str = ""
 
 
-class Where(NamedTuple):
+class DeclarationPlace(NamedTuple):
     """Where something is declared; `project` empty: for all."""
 
     level: PropertyLevel
@@ -48,22 +48,22 @@ class Where(NamedTuple):
         return f"{above}, project {self.project}" if self.project else above
 
 
-Declarations = Mapping[Where, Mapping[str, Declared]]
+Declarations = Mapping[DeclarationPlace, Mapping[str, DeclaredValue]]
 
 
 def effective(
-    place: Lineage, project: str, declared: Declarations, discovered: Mapping[str, Value] | None = None
-) -> dict[str, Sourced]:
+    place: QueueLineage, project: str, declared: Declarations, discovered: Mapping[str, Value] | None = None
+) -> dict[str, SourcedValue]:
     """The properties of a queue for a project (empty: for those without one), on nodes on which this was found."""
-    values: dict[str, Sourced] = {}
+    values: dict[str, SourcedValue] = {}
     for source, level in _levels(place, project, declared, discovered or {}):
         for name, said in level.items():
             above = values.get(name)
             if said.extends and above is not None:
                 both = dict.fromkeys([*_items(above.value), *_items(said.value)])
-                values[name] = Sourced(list(both), f"{above.source} + {source}")
+                values[name] = SourcedValue(list(both), f"{above.source} + {source}")
             else:
-                values[name] = Sourced(said.value, source)
+                values[name] = SourcedValue(said.value, source)
     return values
 
 
@@ -73,8 +73,8 @@ def queue_name(queue: str, cluster: str) -> str:
 
 
 def _levels(
-    place: Lineage, project: str, declared: Declarations, discovered: Mapping[str, Value]
-) -> Iterator[tuple[str, Mapping[str, Declared]]]:
+    place: QueueLineage, project: str, declared: Declarations, discovered: Mapping[str, Value]
+) -> Iterator[tuple[str, Mapping[str, DeclaredValue]]]:
     """The most general first."""
     for level, name in (
         (PropertyLevel.GRID, ""),
@@ -84,9 +84,9 @@ def _levels(
         (PropertyLevel.QUEUE, queue_name(place.queue, place.cluster)),
     ):
         if level is PropertyLevel.CLUSTER and discovered:
-            yield DISCOVERED, {key: Declared(value) for key, value in discovered.items()}
+            yield DISCOVERED, {key: DeclaredValue(value) for key, value in discovered.items()}
         for whose in ("", project) if project else ("",):
-            where = Where(level, name, whose)
+            where = DeclarationPlace(level, name, whose)
             if where in declared:
                 yield str(where), declared[where]
 

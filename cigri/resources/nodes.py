@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cigri.requirements.value_kinds import Value, property_name
 
 
-class NodeClass(NamedTuple):
+class AlikeNodes(NamedTuple):
     """So many nodes that are alike; sizes are in bytes, durations in seconds, what is not known is left out.
 
     `queue` is one that they serve, "" that of jobs that name none; None: they serve every queue.
@@ -18,9 +18,9 @@ class NodeClass(NamedTuple):
     queue: str | None = None
 
 
-def alike(classes: Iterable[NodeClass]) -> list[NodeClass]:
+def alike(classes: Iterable[AlikeNodes]) -> list[AlikeNodes]:
     """Classes that are alike as one with the sum of their nodes, sorted by queue and properties."""
-    by_key: dict[str, NodeClass] = {}
+    by_key: dict[str, AlikeNodes] = {}
     for node_class in classes:
         key = json.dumps([node_class.queue, node_class.properties], sort_keys=True)
         same = by_key.get(key)

@@ -18,7 +18,7 @@ from cigri.flow.quarantines import (
     put_campaign_failures,
     put_visit_failure,
 )
-from cigri.runtime.pass_context import Report, Tools
+from cigri.runtime.pass_context import PassContext, Report
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 FAULTS = (Exception, SystemExit)  # a site's own file may call sys.exit
 
 
-class Isolation:
+class FailureIsolation:
     """The campaigns of one pass of a module: which are left out, which fail in it, and which do well again."""
 
     def __init__(self, conn: Connection, module: str) -> None:
@@ -95,7 +95,9 @@ def once_more_isolated(act: Callable[[bool], T]) -> T:
         return act(True)
 
 
-def isolated_visit(tools: Tools, module: str, visit: Callable[[ClusterRow], Report]) -> Callable[[ClusterRow], Report]:
+def isolated_visit(
+    tools: PassContext, module: str, visit: Callable[[ClusterRow], Report]
+) -> Callable[[ClusterRow], Report]:
     """A visit that raises has its cluster left out for a while, with an event, and hurts no other."""
 
     def guarded(cluster: ClusterRow) -> Report:

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from cigri.formats.untrusted_text import SafeFormatter
+from cigri.formats.untrusted_text import EscapingFormatter
 from cigri.settings.sections import LogSettings
 
 FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
@@ -14,7 +14,7 @@ VARYING_FIGURES = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?")
 MOST_KNOWN = 1000  # warnings that are remembered
 
 
-class OnceAWhile(logging.Filter):
+class RepeatFilter(logging.Filter):
     """Lets a warning pass that differs from those of the last `period` seconds in more than numbers.
 
     The next one that passes tells how many were left out.
@@ -49,8 +49,8 @@ def set_up_log(chosen: LogSettings, *, quiet: bool = False) -> None:
     """`quiet`: only what somebody should look at."""
     level = max(logging.WARNING, _level(chosen)) if quiet else _level(chosen)
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(SafeFormatter(FORMAT))
-    handler.addFilter(OnceAWhile(chosen.repeat))
+    handler.setFormatter(EscapingFormatter(FORMAT))
+    handler.addFilter(RepeatFilter(chosen.repeat))
     logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.getLogger("paramiko").setLevel(logging.CRITICAL)  # its threads log what the transport raises anyway
     logging.getLogger("alembic").setLevel(logging.WARNING)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from cigri.database import Database
-from cigri.gateway.contract import OrderTaker, Seen
+from cigri.gateway.contract import ClusterGateway, VisitResults
 from cigri.settings.sections import Settings
 
 YOUNG = 50_000  # new objects between two searches for garbage: a pass makes very many rows, which hold no cycles
@@ -24,21 +24,21 @@ def _unmarked(_campaign_id: int) -> None:
     """A pass by hand is not killed at a deadline."""
 
 
-class Tools(NamedTuple):
+class PassContext(NamedTuple):
     """All that a pass may use."""
 
     database: Database
     settings: Settings
-    gateway: OrderTaker
+    gateway: ClusterGateway
     mark: Callable[[int], None] = _unmarked
     """Told of the campaign that the pass is at: it is to blame if the process does not survive it; 0: none."""
 
 
-RunOnce = Callable[[Tools], Report]
+RunOnce = Callable[[PassContext], Report]
 """One pass of a module."""
 
 
-def summed(seen: Seen) -> Report:
+def summed(seen: VisitResults) -> Report:
     """The visits of a pass as one report; raise what went wrong in one of them, now that the others are done."""
     for name, error in seen.failed.items():
         error.add_note(f"while it visited cluster {name}")

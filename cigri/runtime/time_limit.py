@@ -13,7 +13,7 @@ AGAIN = 1.0  # seconds after which code that went on in spite of it is stopped o
 MOST_STOPPED = 2  # times in a pass, after which the same code is not called in it any more
 
 
-class Stopped(BaseException):
+class TimeLimitExceeded(BaseException):
     """Raised where the code is; no Exception, which it may catch itself."""
 
 
@@ -35,7 +35,7 @@ def time_limit(seconds: float) -> Iterator[None]:
             yield
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-    except Stopped as stopped:
+    except TimeLimitExceeded as stopped:
         raise _timeout(seconds, stopped) from stopped
     finally:
         signal.signal(signal.SIGALRM, handler)
@@ -52,7 +52,7 @@ def _limit_of_thread(seconds: float) -> Iterator[None]:
     def stop(thread: int) -> None:
         with is_over:
             if not over:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Stopped))
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(TimeLimitExceeded))
 
     timer = threading.Timer(seconds, stop, [threading.get_ident()])
     timer.daemon = True
@@ -66,11 +66,11 @@ def _limit_of_thread(seconds: float) -> Iterator[None]:
             timer.cancel()
             for _ in range(2):  # what was raised at the last moment arrives where Python jumps back
                 pass
-    except Stopped as stopped:
+    except TimeLimitExceeded as stopped:
         raise _timeout(seconds, stopped) from stopped
 
 
-def _timeout(seconds: float, stopped: Stopped) -> TimeoutError:
+def _timeout(seconds: float, stopped: TimeLimitExceeded) -> TimeoutError:
     error = TimeoutError(f"it went on for more than {seconds:g} s and was stopped")
     for note in getattr(stopped, "__notes__", ()):
         error.add_note(note)
@@ -84,4 +84,4 @@ def refuse_stopped(name: str, times: int) -> None:
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
-    raise Stopped
+    raise TimeLimitExceeded

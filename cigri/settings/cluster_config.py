@@ -15,7 +15,7 @@ from cigri.settings.ssh_address import SshAddress
 # What an operator declares of the local batch system that takes the jobs of a cluster whose own is not there.
 
 
-class Fallback(BaseModel):
+class LocalFallback(BaseModel):
     """The local batch system that takes the jobs: options of the driver local."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -24,7 +24,7 @@ class Fallback(BaseModel):
     pools: dict[str, PositiveInt] = Field(description="what its jobs may use: cpu, mem in MB, others by name")
 
     @model_validator(mode="after")
-    def _has_cores(self) -> "Fallback":
+    def _has_cores(self) -> "LocalFallback":
         if "cpu" not in self.pools:
             raise ValueError("pools must name cpu, how many cores the jobs may use")
         return self
@@ -33,7 +33,7 @@ class Fallback(BaseModel):
 SHORTEST_CYCLE = 1e-3  # seconds; of one that clocks make shorter, poll_interval may be more than can be counted
 
 
-class Features(BaseModel):
+class MachineJobFeatures(BaseModel):
     """What jobs are told of a cluster that only its operator knows (docs/reference/machine-job-features.md)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -54,7 +54,7 @@ class Features(BaseModel):
     shutdown_command: str | None = Field(None, min_length=1, description="draft: what destroys a virtual machine")
 
     @model_validator(mode="after")
-    def _draft_is_wanted(self) -> "Features":
+    def _draft_is_wanted(self) -> "MachineJobFeatures":
         is_used = self.cpufactor_lrms != 1.0 or self.jobslots is not None or self.shutdown_command is not None
         if is_used and not self.draft:
             raise ValueError("cpufactor_lrms, jobslots and shutdown_command go with draft = true")
@@ -98,8 +98,10 @@ class ClusterConfig(BaseModel):
     timezone: TimeZone = Field("", description="of the hours, as Europe/Paris; empty: as set for the grid")
     hours_overrun: bool = Field(False, description="start nightly jobs that may not end in time, and kill them then")
     normal_users: tuple[str, ...] = Field((), description="who may submit normal jobs: users, @groups, or * for all")
-    features: Features = Field(default_factory=Features, description="what jobs are told of their machine")
-    fallback: Fallback | None = Field(
+    features: MachineJobFeatures = Field(
+        default_factory=MachineJobFeatures, description="what jobs are told of their machine"
+    )
+    fallback: LocalFallback | None = Field(
         None, description="this host, if its batch system is not there when it is declared"
     )
     fallback_because: str = Field(
@@ -107,7 +109,7 @@ class ClusterConfig(BaseModel):
     )
 
     @property
-    def stand_in(self) -> Fallback | None:
+    def stand_in(self) -> LocalFallback | None:
         """The fallback, while it is in use."""
         return self.fallback if self.fallback_because else None
 
@@ -164,7 +166,7 @@ def _explain(location: Sequence[object], kind: str, message: str) -> str:
     place = ".".join(map(str, location))
     if kind != "extra_forbidden":
         return f"{place}: {message}" if place else message
-    sections: dict[object, type[BaseModel]] = {"ssh": SshAddress, "features": Features}
+    sections: dict[object, type[BaseModel]] = {"ssh": SshAddress, "features": MachineJobFeatures}
     fields = sections.get(location[0] if len(location) > 1 else "", ClusterConfig).model_fields
     near = get_close_matches(str(location[-1]), list(fields), n=1)
     return f"{place}: unknown" + (f", did you mean {near[0]}?" if near else f"; there are: {', '.join(fields)}")

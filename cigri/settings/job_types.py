@@ -9,30 +9,30 @@ from datetime import datetime
 
 from cigri.formats.units import as_duration
 from cigri.settings.cluster_config import ClusterConfig
-from cigri.settings.operating_hours import Hours, parse_hours
+from cigri.settings.operating_hours import OperatingHours, parse_hours
 from cigri.settings.sections import HoursSettings
 
 NIGHTLY, SEMI = "nightly", "semi-best-effort"
 
 
-def hours_of(config: ClusterConfig, grid: HoursSettings) -> Hours | None:
+def hours_of(config: ClusterConfig, grid: HoursSettings) -> OperatingHours | None:
     """The cluster's own hours, else the grid's; None: neither has any."""
     return find_hours(config.hours, config.timezone, grid)
 
 
-def find_hours(windows: Sequence[str] | None, timezone: str, grid: HoursSettings) -> Hours | None:
+def find_hours(windows: Sequence[str] | None, timezone: str, grid: HoursSettings) -> OperatingHours | None:
     """A cluster's own, with the grid's windows for None and its time zone for an empty one; None: there are none."""
     return parse_hours(grid.windows if windows is None else windows, timezone or grid.timezone)
 
 
-def may_start(type: str, hours: Hours | None, now: datetime, walltime: float, *, overrun: bool) -> bool:
+def may_start(type: str, hours: OperatingHours | None, now: datetime, walltime: float, *, overrun: bool) -> bool:
     """May such a job start now, or be in a queue? `overrun`: also if it may have to be killed at the end."""
     if type != NIGHTLY:
         return True
     return hours is not None and (hours.at(now).is_open if overrun else hours.fits(now, walltime))
 
 
-def is_besteffort(type: str, hours: Hours | None, now: datetime, walltime: float) -> bool:
+def is_besteffort(type: str, hours: OperatingHours | None, now: datetime, walltime: float) -> bool:
     """Is such a job submitted now one that the cluster's own users may push aside?"""
     if type == SEMI:
         return hours is None or not hours.fits(now, walltime)
@@ -41,7 +41,7 @@ def is_besteffort(type: str, hours: Hours | None, now: datetime, walltime: float
 
 def has_to_leave(
     type: str,
-    hours: Hours | None,
+    hours: OperatingHours | None,
     now: datetime,
     walltime: float,
     *,
@@ -62,7 +62,7 @@ def has_to_leave(
     return is_late or not may_start(type, hours, now, walltime, overrun=overrun)
 
 
-def never(type: str, hours: Hours | None, now: datetime, walltime: float, *, overrun: bool) -> str:
+def never(type: str, hours: OperatingHours | None, now: datetime, walltime: float, *, overrun: bool) -> str:
     """Why such a job can never run, or ""."""
     if type != NIGHTLY:
         return ""

@@ -7,12 +7,12 @@ from typing import NamedTuple
 MOST_PORTS = 65535
 
 
-class Address(NamedTuple):
+class ListenAddress(NamedTuple):
     host: str
     port: int
 
 
-def read_address(text: str) -> Address:
+def read_address(text: str) -> ListenAddress:
     """`127.0.0.1:8080` or `[::1]:8080`; raise ValueError for any other."""
     host, _, port = text.rpartition(":")
     try:
@@ -25,7 +25,7 @@ def read_address(text: str) -> Address:
         )
     if not (port.isascii() and port.isdigit() and int(port) <= MOST_PORTS):
         raise ValueError(f"{text!r}: write an address and a port, as 127.0.0.1:8080")
-    return Address(host.strip("[]"), int(port))
+    return ListenAddress(host.strip("[]"), int(port))
 
 
 def known_address(text: str) -> str:
@@ -35,12 +35,12 @@ def known_address(text: str) -> str:
     return text
 
 
-def read_server(text: str) -> Address:
+def read_server(text: str) -> ListenAddress:
     """`mail.example.org:25`; raise ValueError for any other."""
     host, _, port = text.rpartition(":")
     if not host.strip("[]") or not (port.isascii() and port.isdigit() and 0 < int(port) <= MOST_PORTS):
         raise ValueError(f"{text!r}: write a host and a port, as mail.example.org:25")
-    return Address(host.strip("[]"), int(port))
+    return ListenAddress(host.strip("[]"), int(port))
 
 
 def known_server(text: str) -> str:

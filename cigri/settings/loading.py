@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from cigri.errors import ConfigError
-from cigri.settings.sections import Section, Settings
+from cigri.settings.sections import Settings, SettingsSection
 from cigri.settings.sources import gather
 
 
-class Effective(NamedTuple):
+class EffectiveSettings(NamedTuple):
     """The settings in force, and for each dotted name the file or variable it was read from ("default" if none)."""
 
     settings: Settings
@@ -24,21 +24,21 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
     return load_effective(environment).settings
 
 
-def load_effective(environment: Mapping[str, str] = os.environ) -> Effective:
+def load_effective(environment: Mapping[str, str] = os.environ) -> EffectiveSettings:
     """The settings in force, each with its source (cigri.settings.sources)."""
     values, read = gather(environment)
     origins = dict.fromkeys(_names(Settings), "default") | read
     try:
-        return Effective(Settings.model_validate(values), origins)
+        return EffectiveSettings(Settings.model_validate(values), origins)
     except ValidationError as error:
         raise ConfigError("\n".join(_explain(problem, origins) for problem in error.errors())) from None
 
 
-def _names(section: type[Section], above: str = "") -> list[str]:
+def _names(section: type[SettingsSection], above: str = "") -> list[str]:
     names = []
     for name, field in section.model_fields.items():
         kind = field.annotation
-        if isinstance(kind, type) and issubclass(kind, Section):
+        if isinstance(kind, type) and issubclass(kind, SettingsSection):
             names += _names(kind, f"{above}{name}.")
         else:
             names.append(above + name)

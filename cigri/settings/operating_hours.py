@@ -17,7 +17,7 @@ HORIZON = timedelta(days=8)  # what is open for longer than a week never closes
 _WINDOW = re.compile(r"([a-z][a-z,\s-]*?)?\s*(?:(\d{1,2}):(\d\d)\s*-\s*(\d{1,2}):(\d\d))?")
 
 
-class OpenWindow(NamedTuple):
+class HoursWindow(NamedTuple):
     """Open on each of these days (0: Monday) from minute `start` to minute `end`, which may lie on the next day."""
 
     days: frozenset[int]
@@ -25,7 +25,7 @@ class OpenWindow(NamedTuple):
     end: int
 
 
-class Stretch(NamedTuple):
+class HoursPeriod(NamedTuple):
     """Open or closed, and until when; None: for ever."""
 
     is_open: bool
@@ -33,20 +33,20 @@ class Stretch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Hours:
+class OperatingHours:
     """Windows of local time; one that begins or ends in the hour that a clock skips does so when the clock goes on."""
 
-    windows: tuple[OpenWindow, ...]
+    windows: tuple[HoursWindow, ...]
     zone: tzinfo
 
-    def at(self, now: datetime) -> Stretch:
+    def at(self, now: datetime) -> HoursPeriod:
         """Is it open now, and when does that change?"""
         for start, end in self._openings(now):
             if now < start:
-                return Stretch(False, start)
+                return HoursPeriod(False, start)
             if now < end:
-                return Stretch(True, end if end - now < HORIZON else None)
-        return Stretch(False, None)
+                return HoursPeriod(True, end if end - now < HORIZON else None)
+        return HoursPeriod(False, None)
 
     def fits(self, now: datetime, seconds: float) -> bool:
         """Is it open now, and for so many seconds from now on?"""
@@ -82,10 +82,10 @@ class Hours:
         return (day + timedelta(minutes=minutes)).replace(tzinfo=self.zone).astimezone(UTC)
 
 
-def parse_hours(texts: Sequence[str], timezone: str) -> Hours | None:
+def parse_hours(texts: Sequence[str], timezone: str) -> OperatingHours | None:
     """The hours, None when there are none; raise ValueError that says what was expected."""
     zone = parse_zone(timezone)
-    return Hours(tuple(parse_window(text) for text in texts), zone) if texts else None
+    return OperatingHours(tuple(parse_window(text) for text in texts), zone) if texts else None
 
 
 def parse_zone(name: str) -> tzinfo:
@@ -111,18 +111,18 @@ def known_zone(name: str) -> str:
     return name
 
 
-def parse_window(text: str) -> OpenWindow:
+def parse_window(text: str) -> HoursWindow:
     """A window as "mon-fri 19:00-07:00", or days or times alone; raise ValueError that says what was expected."""
     window = _WINDOW.fullmatch(text.strip().lower())
     if window is None or not window[0]:
         raise ValueError(f"{text!r} is no window of time: {EXPECTED}")
     days = frozenset(_days(window[1], text)) if window[1] else frozenset(range(7))
     if window[2] is None:
-        return OpenWindow(days, 0, MINUTES)
+        return HoursWindow(days, 0, MINUTES)
     start, end = _minutes(window[2], window[3], text), _minutes(window[4], window[5], text)
     if start in (end, MINUTES):
         raise ValueError(f"{text!r} is never open; the whole day is 00:00-24:00")
-    return OpenWindow(days, start, end if end > start else end + MINUTES)
+    return HoursWindow(days, start, end if end > start else end + MINUTES)
 
 
 def _days(words: str, text: str) -> Iterator[int]:

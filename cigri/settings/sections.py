@@ -20,23 +20,23 @@ Networks = Annotated[tuple[str, ...], AfterValidator(known_networks)]
 TimeZone = Annotated[str, AfterValidator(known_zone)]
 
 
-class Section(BaseModel):
+class SettingsSection(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class DatabaseSettings(Section):
+class DatabaseSettings(SettingsSection):
     url: str = Field("", description="PostgreSQL to use, postgresql://user@host/name; empty: the embedded one")
     lock_timeout: float = Field(30.0, gt=0, description="seconds a statement waits for a lock before it gives up")
 
 
-class AlmightySettings(Section):
+class AlmightySettings(SettingsSection):
     period: float = Field(2.0, gt=0, description="seconds between two cycles; a submission wakes the cycle at once")
     deadline: float = Field(120.0, gt=0, description="seconds after which a module's pass is killed and tried again")
     patience: float = Field(10.0, gt=0, description="seconds a pass waits for slow clusters before it leaves them")
     janitor: str = Field("17 3 * * *", description="when the janitor runs, as in a crontab; empty: never")
 
 
-class LogSettings(Section):
+class LogSettings(SettingsSection):
     level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="what the modules write: debug, info, warning or error, and what is worse"
     )
@@ -45,7 +45,7 @@ class LogSettings(Section):
     )
 
 
-class JobSettings(Section):
+class JobSettings(SettingsSection):
     walltime: int = Field(3600, gt=0, description="seconds, of campaigns that say none")
     cpu: int = Field(1, gt=0, description="cores of a job, of campaigns that say none")
     mem: int = Field(0, ge=0, description="MB of memory of a job, of campaigns that say none; 0: none is asked for")
@@ -62,13 +62,13 @@ class JobSettings(Section):
     stderr_tail: int = Field(2000, ge=0, description="bytes of standard error kept in the event of a failed task")
 
 
-class BudgetSettings(Section):
+class BudgetSettings(SettingsSection):
     errors: int = Field(10, gt=0, description="failures in a row that set a cluster aside for a campaign")
     backoff: float = Field(60.0, gt=0, description="seconds a cluster is set aside the first time; doubles each time")
     longest: float = Field(3600.0, gt=0, description="seconds a cluster is set aside at most")
 
 
-class NodeSettings(Section):
+class NodeSettings(SettingsSection):
     share: float = Field(
         0.25, ge=0, le=1, description="part of a cluster's nodes, found or seen lately, that may be left out as sick"
     )
@@ -78,20 +78,20 @@ class NodeSettings(Section):
     longest: float = Field(86_400.0, gt=0, description="seconds a sick node is left out at most")
 
 
-class GroupingSettings(Section):
+class GroupingSettings(SettingsSection):
     target: float = Field(
         60.0, ge=0, description="seconds that a job of several short tasks shall last; 0: one task a job, always"
     )
 
 
-class ForecastSettings(Section):
+class ForecastSettings(SettingsSection):
     algorithm: Algorithm = Field("lean", description="how much is sent to clusters: docs/explanation/prediction.md")
     window: float = Field(3600.0, gt=0, description="seconds of the past from which throughput and kills are taken")
     recent: float = Field(900.0, gt=0, description="seconds of the past from which starts and local load are taken")
     history: float = Field(60.0, gt=0, description="seconds between two rows of a forecast's history")
 
 
-class PolicySettings(Section):
+class PolicySettings(SettingsSection):
     order: str = Field(
         "fifo", description="who goes first: fifo, affinity, fairshare or eta; see docs/explanation/scheduling.md"
     )
@@ -127,13 +127,13 @@ class PolicySettings(Section):
     )
 
 
-class ResourceSettings(Section):
+class ResourceSettings(SettingsSection):
     discovery: float = Field(900.0, gt=0, description="seconds after which a cluster is asked again what nodes it has")
     refresh: float = Field(900.0, gt=0, description="seconds after which the queues of submit pools are computed anew")
     keep_pools: float = Field(1.0, ge=0, description="days that a submit pool is kept once no open campaign uses it")
 
 
-class HistorySettings(Section):
+class HistorySettings(SettingsSection):
     keep_hot: float = Field(30.0, ge=0, description="days after its end that a campaign stays in the hot tables")
     keep_usage: float = Field(365.0, gt=0, description="days that the usage of clusters is kept")
     keep_events: float = Field(
@@ -145,7 +145,7 @@ class HistorySettings(Section):
     )
 
 
-class HoursSettings(Section):
+class HoursSettings(SettingsSection):
     windows: Windows = Field(
         (), description='when clusters are the grid\'s, for jobs of type nightly: ["mon-fri 19:00-07:00", "sat-sun"]'
     )
@@ -154,7 +154,7 @@ class HoursSettings(Section):
     )
 
 
-class InputSettings(Section):
+class InputSettings(SettingsSection):
     directory: PlaceOrNone = Field(
         None,
         description="where the inputs of campaigns are kept on the grid's host; empty: inputs in the data directory",
@@ -175,7 +175,7 @@ class InputSettings(Section):
     )
 
 
-class NotifySettings(Section):
+class NotifySettings(SettingsSection):
     digest: float = Field(
         900.0, ge=0, description="seconds between two messages to a subscription about a campaign; 0: news go at once"
     )
@@ -200,7 +200,7 @@ class NotifySettings(Section):
     )
 
 
-class OutputSettings(Section):
+class OutputSettings(SettingsSection):
     directory: PlaceOrNone = Field(
         None,
         description="where outputs are kept that are collected for users who are not the grid's own account; "
@@ -214,7 +214,7 @@ class OutputSettings(Section):
     )
 
 
-class PortalSettings(Section):
+class PortalSettings(SettingsSection):
     socket: PlaceOrNone = Field(
         None, description="unix socket of the portal; empty: portal.sock in the data directory, for its owner alone"
     )
@@ -246,7 +246,7 @@ class PortalSettings(Section):
     )
 
 
-class Settings(Section):
+class Settings(SettingsSection):
     data_directory: Place = Field(
         default_factory=default_data_directory,
         description="where the embedded database, the local cluster and the logs live",

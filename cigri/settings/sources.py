@@ -16,19 +16,19 @@ ENVIRONMENT_PREFIX = "CIGRI_SET_"
 USUAL_PURGE = 30.0  # days after its end that a campaign's files stay on the clusters; commands tell it, too
 
 
-class Gathered(NamedTuple):
+class RawSettings(NamedTuple):
     """Values by section and name, unchecked; and for each dotted name the file or variable it was read from."""
 
     values: dict[str, Any]
     origins: dict[str, str]
 
 
-def gather(environment: Mapping[str, str], *, is_client: bool = False) -> Gathered:
+def gather(environment: Mapping[str, str], *, is_client: bool = False) -> RawSettings:
     """What the sources say; raise ConfigError for one that cannot be read.
 
     `is_client`: for a command of somebody who may not read the site's file, and asks the portal, which may.
     """
-    gathered = Gathered({}, {})
+    gathered = RawSettings({}, {})
     for path in _files(environment):
         if is_client and path == SYSTEM_FILE and not os.access(path, os.R_OK):
             continue

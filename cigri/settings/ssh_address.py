@@ -12,7 +12,7 @@ ACCOUNT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*\$?")
 HOP = re.compile(r"(?:(?P<login>[^@\s]+)@)?(?P<host>\[[0-9A-Fa-f:]+\]|[^@:\[\]\s]+)(?::(?P<port>\d{1,5}))?")
 
 
-class Hop(NamedTuple):
+class SshHop(NamedTuple):
     """One sshd on the way, and the account there."""
 
     host: str
@@ -65,16 +65,16 @@ class SshAddress(BaseModel):
             raise ConfigError(f"{user!r} cannot be the name of an account")
         return self.account or user
 
-    def target(self, login: str) -> Hop:
+    def target(self, login: str) -> SshHop:
         """The front-end's sshd, as `login` reaches it."""
-        return Hop(self.host, self.port, login)
+        return SshHop(self.host, self.port, login)
 
-    def jump_hop(self, login: str) -> Hop | None:
+    def jump_hop(self, login: str) -> SshHop | None:
         """The host on the way, under the account that `jump` names, or else `login`; None: there is none."""
         hop = HOP.fullmatch(self.jump)
         if not hop:
             return None
-        return Hop(hop["host"].strip("[]"), int(hop["port"] or 22), hop["login"] or login)
+        return SshHop(hop["host"].strip("[]"), int(hop["port"] or 22), hop["login"] or login)
 
     def known_hosts_path(self) -> Path:
         """`~` is the home of who runs CiGri; the file may be missing."""

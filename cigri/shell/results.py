@@ -4,10 +4,10 @@ import secrets
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from cigri.errors import AnswerUnreadable
+from cigri.errors import UnreadableOutput
 
 
-class Answer(NamedTuple):
+class ShellResult(NamedTuple):
     """What a script did: exit status, standard output and standard error (UTF-8, undecodable bytes replaced)."""
 
     status: int
@@ -15,7 +15,7 @@ class Answer(NamedTuple):
     err: str
 
 
-class RawAnswer(NamedTuple):
+class RawShellResult(NamedTuple):
     """The same, as it came: where the bytes of files are in it."""
 
     status: int
@@ -23,11 +23,11 @@ class RawAnswer(NamedTuple):
     err: bytes
 
     @property
-    def as_text(self) -> Answer:
-        return Answer(self.status, self.out.decode(errors="replace"), self.err.decode(errors="replace"))
+    def as_text(self) -> ShellResult:
+        return ShellResult(self.status, self.out.decode(errors="replace"), self.err.decode(errors="replace"))
 
 
-class Bundle:
+class ScriptBundle:
     """Several scripts in one remote command, each in a subshell of its own, and their answers told apart.
 
     The marks are random, so no output of a part can imitate them.
@@ -43,8 +43,8 @@ class Bundle:
         lines.append("true")
         self.script = "\n".join(lines)
 
-    def unpack(self, answer: Answer) -> dict[str, Answer]:
-        """The answer of each part; raise AnswerUnreadable where one is missing."""
+    def unpack(self, answer: ShellResult) -> dict[str, ShellResult]:
+        """The answer of each part; raise UnreadableOutput where one is missing."""
         first, *others = answer.out.split(f"\n{self._mark} ")
         ends = [other.partition("\n") for other in others]
         statuses = [end.partition(" ") for end, newline, _ in ends if newline]
@@ -52,7 +52,7 @@ class Bundle:
         is_whole = [name for name, *_ in statuses] == self._names and all(status.isdecimal() for *_, status in statuses)
         if not is_whole or len(errors) != len(statuses) + 1:
             tail = (answer.err or answer.out)[-300:]
-            raise AnswerUnreadable(f"the cluster's answer was cut off (exit status {answer.status}): {tail!r}")
+            raise UnreadableOutput(f"the cluster's answer was cut off (exit status {answer.status}): {tail!r}")
         outs = [first, *(out for *_, out in ends)]
         parts = zip(statuses, outs, errors, strict=False)
-        return {name: Answer(int(status), out, err) for (name, _, status), out, err in parts}
+        return {name: ShellResult(int(status), out, err) for (name, _, status), out, err in parts}

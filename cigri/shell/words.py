@@ -5,7 +5,7 @@ import shlex
 from typing import NamedTuple
 
 
-class Word(NamedTuple):
+class ShellWord(NamedTuple):
     """Literal text; `at_home` puts the user's home on the cluster before it (it starts with "/" or is empty)."""
 
     text: str
@@ -23,7 +23,7 @@ class Word(NamedTuple):
 WILDCARD = re.compile(r"[*?[]")
 
 
-class WantedFile(NamedTuple):
+class OutputPattern(NamedTuple):
     """`is_name`: `text` is the name itself, which must be there; else what it matches is brought, if anything."""
 
     text: str

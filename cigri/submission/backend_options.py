@@ -6,34 +6,36 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from cigri.api_models.submissions import BackendOptionView, BackendTableView
-from cigri.backend_options import IGNORED, BackendChoice
+from cigri.api_models.submissions import BackendOptionTableView, BackendOptionView
+from cigri.backend_options import IGNORED, ClusterBackendOptions
 from cigri.drivers import Driver
-from cigri.errors import ConfigError, Problem, UsageError
+from cigri.errors import ConfigError, DescriptionProblem, UsageError
 from cigri.jdl import ClusterSettings
-from cigri.submission.feedback import Remarks
+from cigri.submission.feedback import SubmissionFeedback
 
 if TYPE_CHECKING:
-    from cigri.backend_options import BackendTable
+    from cigri.backend_options import BackendOptionTable
     from cigri.drivers import Driver
-    from cigri.jdl import ClusterSettings, Description
+    from cigri.jdl import CampaignDescription, ClusterSettings
     from cigri.settings.cluster_config import ClusterConfig
 
 
 def obey(
-    description: "Description",
-    choices: Sequence[BackendChoice],
+    description: "CampaignDescription",
+    choices: Sequence[ClusterBackendOptions],
     clusters: "Mapping[str, ClusterConfig]",
-    remarks: Remarks,
-) -> "Description":
+    remarks: SubmissionFeedback,
+) -> "CampaignDescription":
     """The description with its own options and those of the command line in force."""
     for choice in choices:
         if choice.cluster and choice.cluster not in description.clusters:
             message = f"the campaign has {', '.join(description.clusters)} only"
-            remarks.problems.append(Problem(f"-b {choice.cluster}", message))
+            remarks.problems.append(DescriptionProblem(f"-b {choice.cluster}", message))
     if description.anywhere and (description.anywhere.backend or any(not choice.cluster for choice in choices)):
         message = "the grid chooses the clusters, and each kind has options of its own"
-        remarks.problems.append(Problem("backend", message, "name the clusters, or write -b CLUSTER:OPTIONS"))
+        remarks.problems.append(
+            DescriptionProblem("backend", message, "name the clusters, or write -b CLUSTER:OPTIONS")
+        )
         return description
     from cigri.jdl.writing import with_options_of_backend
 
@@ -50,7 +52,7 @@ def obey(
             parts[cluster] = _obeyed(cluster, clusters[cluster], settings, words, remarks)
         except ValueError as error:
             hint = f"`gridsub -b {cluster}:-h` shows what it takes"
-            remarks.problems.append(Problem(f"clusters.{cluster}.backend", str(error), hint))
+            remarks.problems.append(DescriptionProblem(f"clusters.{cluster}.backend", str(error), hint))
     return replace(description, clusters=parts, written=written)
 
 
@@ -59,7 +61,7 @@ def _obeyed(
     config: "ClusterConfig",
     settings: "ClusterSettings",
     words: Sequence[str],
-    remarks: Remarks,
+    remarks: SubmissionFeedback,
 ) -> "ClusterSettings":
     pass
 
@@ -72,7 +74,7 @@ def _obeyed(
     return override(settings, driver, words)
 
 
-def tables(clusters: "Mapping[str, ClusterConfig]", named: Collection[str]) -> list[BackendTableView]:
+def tables(clusters: "Mapping[str, ClusterConfig]", named: Collection[str]) -> list[BackendOptionTableView]:
     """What the drivers of the clusters take: of those named, or of all."""
     if unknown := sorted(set(named) - clusters.keys()):
         raise UsageError(f"there is no cluster {unknown[0]!r}; there are: {', '.join(sorted(clusters)) or 'none yet'}")
@@ -83,14 +85,14 @@ def tables(clusters: "Mapping[str, ClusterConfig]", named: Collection[str]) -> l
     return [_table(driver, some, _load(driver, clusters[some[0]].options).backend) for driver, some in places.items()]
 
 
-def _table(driver: str, clusters: list[str], table: "BackendTable | None") -> BackendTableView:
+def _table(driver: str, clusters: list[str], table: "BackendOptionTable | None") -> BackendOptionTableView:
     if table is None:
-        return BackendTableView(driver, clusters, None, "")
+        return BackendOptionTableView(driver, clusters, None, "")
     options = [
         BackendOptionView(option.spelling, ", ".join(option.attributes), option.field, option.help)
         for option in table.options
     ]
-    return BackendTableView(driver, clusters, options, table.note)
+    return BackendOptionTableView(driver, clusters, options, table.note)
 
 
 def _load(driver: str, options: Mapping[str, Any]) -> "Driver":

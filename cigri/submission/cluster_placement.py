@@ -5,9 +5,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cigri.errors import DescriptionError, Problem
+from cigri.errors import DescriptionError, DescriptionProblem
 from cigri.submission.driver_checks import impossible
-from cigri.submission.feedback import Remarks
+from cigri.submission.feedback import SubmissionFeedback
 
 PLACES_SHOWN = 20
 
@@ -16,23 +16,27 @@ if TYPE_CHECKING:
 
     from cigri.database import Database
     from cigri.flow.submissions import NewCampaign
-    from cigri.jdl import Description
+    from cigri.jdl import CampaignDescription
     from cigri.jdl.task_amounts import Peaks
     from cigri.settings.cluster_config import ClusterConfig
 
 
-def on_any(description: "Description", clusters: "Mapping[str, ClusterConfig]", remarks: Remarks) -> "Description":
+def on_any(
+    description: "CampaignDescription", clusters: "Mapping[str, ClusterConfig]", remarks: SubmissionFeedback
+) -> "CampaignDescription":
     """On every cluster there is, where the grid chooses: rules and drivers are then asked about each."""
     if description.anywhere and not clusters:
-        remarks.problems.append(Problem("clusters", "no cluster is declared yet", "see `cigri cluster add`"))
+        remarks.problems.append(DescriptionProblem("clusters", "no cluster is declared yet", "see `cigri cluster add`"))
     if description.is_unplaced and len(clusters) > 1:
         hint = f"there are: {', '.join(sorted(clusters))}; or write any to use all that are eligible"
-        remarks.problems.append(Problem("clusters", "is missing, and there are several", hint))
+        remarks.problems.append(DescriptionProblem("clusters", "is missing, and there are several", hint))
     placed = description.on_any(clusters)
     return replace(placed, anywhere=None) if description.is_unplaced and len(clusters) == 1 else placed
 
 
-def on_known(description: "Description", clusters: "Mapping[str, ClusterConfig]", remarks: Remarks) -> "Description":
+def on_known(
+    description: "CampaignDescription", clusters: "Mapping[str, ClusterConfig]", remarks: SubmissionFeedback
+) -> "CampaignDescription":
     """Without the clusters that there are not, which is told; that none is left is a fault, each with a hint."""
     missing = [cluster for cluster in description.clusters if cluster not in clusters]
     if not missing:
@@ -50,16 +54,16 @@ def on_known(description: "Description", clusters: "Mapping[str, ClusterConfig]"
     return replace(description, clusters=kept)
 
 
-def _no_cluster(name: str, clusters: Collection[str], *, with_hint: bool) -> Problem:
+def _no_cluster(name: str, clusters: Collection[str], *, with_hint: bool) -> DescriptionProblem:
     from cigri.jdl.problems import did_you_mean
 
     names = sorted(clusters)
     listed = f"there are: {', '.join(names)}" if names else "no cluster is declared yet: see `cigri cluster add`"
     hint = f"{did_you_mean(name, names)} {listed}".strip() if with_hint else ""
-    return Problem(f"clusters.{name}", "there is no such cluster", hint)
+    return DescriptionProblem(f"clusters.{name}", "there is no such cluster", hint)
 
 
-def on_eligible(database: "Database", description: "Description") -> "Description":
+def on_eligible(database: "Database", description: "CampaignDescription") -> "CampaignDescription":
     """Where the grid chooses: on the clusters that are eligible, unless none is; why, is told elsewhere."""
     if description.anywhere is None:
         return description
@@ -74,7 +78,9 @@ def on_eligible(database: "Database", description: "Description") -> "Descriptio
     return description.chosen(chosen) if chosen else description
 
 
-def on_able(database: "Database", description: "Description", peaks: "Peaks", remarks: Remarks) -> "Description":
+def on_able(
+    database: "Database", description: "CampaignDescription", peaks: "Peaks", remarks: SubmissionFeedback
+) -> "CampaignDescription":
     """Where the grid chooses: without the clusters that can never take its jobs, unless that leaves none.
 
     The others are noted, or are problems. What the user has named stays, and each thing that can never be is a problem.
@@ -91,7 +97,7 @@ def on_able(database: "Database", description: "Description", peaks: "Peaks", re
     return description
 
 
-def unheard(database: "Database", description: "Description") -> list[str]:
+def unheard(database: "Database", description: "CampaignDescription") -> list[str]:
     """What may be meant all the same, as `not el7` where no queue has it, or one site of several: it goes on."""
     if description.requirements is None:
         return []

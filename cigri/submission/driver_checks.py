@@ -4,20 +4,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from cigri.errors import ConfigError, Problem
-from cigri.submission.feedback import Remarks
+from cigri.errors import ConfigError, DescriptionProblem
+from cigri.submission.feedback import SubmissionFeedback
 
 if TYPE_CHECKING:
     from cigri.database import Database
     from cigri.drivers import BatchRequest
     from cigri.flow.clusters import ClusterRow
-    from cigri.jdl import ClusterSettings, Description
+    from cigri.jdl import CampaignDescription, ClusterSettings
     from cigri.jdl.task_amounts import Peaks
 
 
 def impossible(
-    database: "Database", description: "Description", peaks: "Peaks", remarks: Remarks
-) -> Iterator[tuple[str, Problem]]:
+    database: "Database", description: "CampaignDescription", peaks: "Peaks", remarks: SubmissionFeedback
+) -> Iterator[tuple[str, DescriptionProblem]]:
     """What can never be, by cluster, in the words of its driver; `peaks` of what is computed for each task."""
     special = {name: settings for name, settings in description.clusters.items() if not _is_plain(settings)}
     if not special:
@@ -33,7 +33,7 @@ def impossible(
     is_test = description.campaign_type == "test"
     if not is_test and any(special[cluster.name].type == NIGHTLY for cluster in clusters):
         yield from _never_open(clusters, special, now)
-    by_cluster: dict[str, list[Problem]] = {}
+    by_cluster: dict[str, list[DescriptionProblem]] = {}
     partly = set()  # take tasks that ask for less
     for cluster in clusters:
         try:
@@ -56,11 +56,11 @@ def impossible(
             yield from ((name, problem) for problem in refusals)
 
 
-def _problem(cluster: str, text: str) -> Problem:
-    return Problem(f"clusters.{cluster}", text.replace(" NAME ", f" {cluster} "))
+def _problem(cluster: str, text: str) -> DescriptionProblem:
+    return DescriptionProblem(f"clusters.{cluster}", text.replace(" NAME ", f" {cluster} "))
 
 
-def task_peaks(description: "Description") -> "tuple[Peaks, list[Problem]]":
+def task_peaks(description: "CampaignDescription") -> "tuple[Peaks, list[DescriptionProblem]]":
     """The most that any task asks for of what is computed for each, and the tasks for which it cannot be."""
     formulas = [settings.resources.formulas for settings in description.clusters.values()]
     if not any(formulas):
@@ -72,7 +72,7 @@ def task_peaks(description: "Description") -> "tuple[Peaks, list[Problem]]":
 
 def _never_open(
     clusters: Sequence["ClusterRow"], wanted: Mapping[str, "ClusterSettings"], now: datetime
-) -> Iterator[tuple[str, Problem]]:
+) -> Iterator[tuple[str, DescriptionProblem]]:
     """Hours in which the jobs cannot run, whatever the time."""
     from cigri.settings.job_types import hours_of, never
     from cigri.settings.loading import load
@@ -81,7 +81,10 @@ def _never_open(
     for name, config in ((cluster.name, cluster.config) for cluster in clusters):
         settings = wanted[name]
         if why := never(settings.type, hours_of(config, grid), now, settings.walltime, overrun=config.hours_overrun):
-            yield name, Problem(f"clusters.{name}.type", f"no job of type {settings.type} can run there: {why}")
+            yield (
+                name,
+                DescriptionProblem(f"clusters.{name}.type", f"no job of type {settings.type} can run there: {why}"),
+            )
 
 
 def _is_plain(settings: "ClusterSettings") -> bool:

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from pydantic import ValidationError
 
 from cigri import admission, jdl
-from cigri.backend_options import BackendChoice, read_choices
-from cigri.errors import AdmissionRefused, DescriptionError, Problem, RuleBroken
+from cigri.backend_options import ClusterBackendOptions, read_choices
+from cigri.errors import AdmissionRefused, AdmissionRuleFailed, DescriptionError, DescriptionProblem
 from cigri.flow.clusters import list_every_cluster
 from cigri.flow.dependencies import find_required
 from cigri.flow.event_fixes import end_broken_rules, put_broken_rule
 from cigri.flow.submissions import list_impossible, tested_tasks
 from cigri.identity.callers import Caller
-from cigri.jdl import Description, Parameter
+from cigri.jdl import CampaignDescription, Parameter
 from cigri.jdl.problems import problem_of
-from cigri.jdl.sweep import Countable
+from cigri.jdl.sweep import SizedIterable
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.loading import load
 from cigri.submission.backend_options import obey
 from cigri.submission.cluster_placement import on_able, on_any, on_eligible, on_known, unheard
 from cigri.submission.driver_checks import task_peaks
-from cigri.submission.feedback import Remarks
+from cigri.submission.feedback import SubmissionFeedback
 from cigri.submission.local_submission import on_local
 from cigri.submission.new_campaign import new_campaign, wanted_before
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 NO_STAGES: Mapping[str, int] = MappingProxyType({})
 
 
-class Wishes(NamedTuple):
+class SubmissionOptions(NamedTuple):
     """What its user says beside the description: `fields` count as written in it."""
 
     fields: Mapping[str, Any]
     is_local: bool
-    backend: Sequence[BackendChoice]
+    backend: Sequence[ClusterBackendOptions]
 
-    def without(self, field: str) -> "Wishes":
+    def without(self, field: str) -> "SubmissionOptions":
         """The others."""
         return self._replace(fields={name: value for name, value in self.fields.items() if name != field})
 
@@ -53,18 +53,18 @@ def wishes_of(
     local: bool,
     backend: Sequence[str] | None,
     behind: Sequence[str] | None = None,
-) -> Wishes:
+) -> SubmissionOptions:
     """Raise UsageError for options of a batch system that are none. None: the description says it."""
     fields = {"campaign_type": type, "priority": priority, "after": behind or None}
     given = {name: value for name, value in fields.items() if value is not None}
-    return Wishes(given, local, read_choices(backend or ()))
+    return SubmissionOptions(given, local, read_choices(backend or ()))
 
 
-class Examined(NamedTuple):
+class ExaminedDescription(NamedTuple):
     """None: it describes no campaign, or no rule admits it. `changes` were made by rules of admission, `dropped` counts
     the tasks that a test leaves out, `missing` are the clusters that there are not."""
 
-    description: Description | None
+    description: CampaignDescription | None
     changes: list[str]
     dropped: int
     missing: list[str]
@@ -75,18 +75,18 @@ def examine(
     database: "Database | None",
     caller: Caller,
     described: object,
-    beside: Countable[object],
-    wishes: Wishes,
-    remarks: Remarks,
+    beside: SizedIterable[object],
+    wishes: SubmissionOptions,
+    remarks: SubmissionFeedback,
     stages: Mapping[str, int] = NO_STAGES,
-) -> Examined:
+) -> ExaminedDescription:
     """With the database away nothing is asked about clusters. `beside` are the parameters of cigri.jdl.
 
     `stages` are to be stored before it, of so many tasks each.
     """
     user = caller.user
     clusters = declared(database) if database else {}
-    nothing = Examined(None, [], 0, [], clusters)
+    nothing = ExaminedDescription(None, [], 0, [], clusters)
     description = _parse(described, beside, wishes, remarks)
     if description is None:
         return nothing
@@ -100,7 +100,7 @@ def examine(
     try:
         description, changes = _admit(database, description, user, clusters)
     except AdmissionRefused as refusal:
-        remarks.problems.append(Problem("", str(refusal)))
+        remarks.problems.append(DescriptionProblem("", str(refusal)))
         return nothing._replace(missing=missing)
     except DescriptionError as error:
         remarks.problems += error.problems
@@ -115,7 +115,7 @@ def examine(
         description = _possible(database, description, user, peaks, remarks)
         remarks.notes += unheard(database, description)
         _find_required(database, caller, description, stages, remarks)
-    return Examined(description, changes, dropped, missing, clusters)
+    return ExaminedDescription(description, changes, dropped, missing, clusters)
 
 
 def declared(database: "Database") -> dict[str, ClusterConfig]:
@@ -125,14 +125,14 @@ def declared(database: "Database") -> dict[str, ClusterConfig]:
 
 
 def ask_rules(
-    database: "Database | None", description: Description, user: str, clusters: Mapping[str, ClusterConfig]
-) -> tuple[Description, list[str]]:
+    database: "Database | None", description: CampaignDescription, user: str, clusters: Mapping[str, ClusterConfig]
+) -> tuple[CampaignDescription, list[str]]:
     """As admission.admit; operators hear of a rule that is broken, until all rules answer again."""
     settings = load()
     rules = admission.find_rules(settings.admission_directory, settings.admission_without)
     try:
         admitted = admission.admit(description, user, rules, clusters)
-    except RuleBroken as error:
+    except AdmissionRuleFailed as error:
         if database:
             with database.begin() as conn:
                 put_broken_rule(conn, user, error.rule, str(error))
@@ -143,10 +143,12 @@ def ask_rules(
     return admitted
 
 
-def _parse(described: object, beside: Countable[object], wishes: Wishes, remarks: Remarks) -> Description | None:
+def _parse(
+    described: object, beside: SizedIterable[object], wishes: SubmissionOptions, remarks: SubmissionFeedback
+) -> CampaignDescription | None:
     jobs = load().jobs
     try:
-        description = jdl.parse_described(described, beside, jdl.Defaults(jobs.walltime, jobs.cpu, jobs.mem))
+        description = jdl.parse_described(described, beside, jdl.JobDefaults(jobs.walltime, jobs.cpu, jobs.mem))
         return description.with_options(**wishes.fields) if wishes.fields else description
     except DescriptionError as error:
         remarks.problems += error.problems
@@ -156,8 +158,8 @@ def _parse(described: object, beside: Countable[object], wishes: Wishes, remarks
 
 
 def _admit(
-    database: "Database | None", description: Description, user: str, clusters: Mapping[str, ClusterConfig]
-) -> tuple[Description, list[str]]:
+    database: "Database | None", description: CampaignDescription, user: str, clusters: Mapping[str, ClusterConfig]
+) -> tuple[CampaignDescription, list[str]]:
     description, changes = ask_rules(database, description, user, clusters)
     _check_scheduler(description.scheduler)
     return description, changes
@@ -175,10 +177,10 @@ def _check_scheduler(name: str) -> None:
     known = [module.name for module in files if not module.ispkg]
     if name and name not in known:
         hint = did_you_mean(name, known) or f"there are: {', '.join(sorted(known))}"
-        raise DescriptionError([Problem("scheduler", f"there is no campaign scheduler {name!r}", hint)])
+        raise DescriptionError([DescriptionProblem("scheduler", f"there is no campaign scheduler {name!r}", hint)])
 
 
-def _tested(description: Description) -> tuple[Description, int]:
+def _tested(description: CampaignDescription) -> tuple[CampaignDescription, int]:
     """With as many tasks as the campaign's type runs, and the number of those that are left out."""
     if description.campaign_type != "test":
         return description, 0
@@ -187,7 +189,11 @@ def _tested(description: Description) -> tuple[Description, int]:
 
 
 def _find_required(
-    database: "Database", caller: Caller, description: Description, stages: Mapping[str, int], remarks: Remarks
+    database: "Database",
+    caller: Caller,
+    description: CampaignDescription,
+    stages: Mapping[str, int],
+    remarks: SubmissionFeedback,
 ) -> None:
     """What it is to wait for is there, or a stage before it."""
     wanted = wanted_before(description)
@@ -199,16 +205,16 @@ def _find_required(
         there = stages.get(str(each.campaign), description.count)
         if each.is_same and there < description.count:
             problems[place] = f"stage {each.campaign} has {there:,} tasks, and this one {description.count:,}"
-    remarks.problems += [Problem(f"after[{place}]", problems[place]) for place in sorted(problems)]
+    remarks.problems += [DescriptionProblem(f"after[{place}]", problems[place]) for place in sorted(problems)]
 
 
 def _possible(
-    database: "Database", description: Description, user: str, peaks: "Peaks", remarks: Remarks
-) -> Description:
+    database: "Database", description: CampaignDescription, user: str, peaks: "Peaks", remarks: SubmissionFeedback
+) -> CampaignDescription:
     """As the clusters can take it; what can never be is a problem."""
     description = on_able(database, description, peaks, remarks)
     with database.begin() as conn:
         for sentence in list_impossible(conn, new_campaign(description, user)):
             place, _, message = sentence.partition(": ")
-            remarks.problems.append(Problem(place, message))
+            remarks.problems.append(DescriptionProblem(place, message))
     return description

@@ -1,11 +1,11 @@
 """What there is to be said of a campaign that is looked at."""
 
-from cigri.errors import Problem
+from cigri.errors import DescriptionProblem
 
 
-class Remarks:
+class SubmissionFeedback:
     """What whoever submits is told: for the `problems` it is refused, for the `notes` it is not."""
 
     def __init__(self) -> None:
-        self.problems: list[Problem] = []
+        self.problems: list[DescriptionProblem] = []
         self.notes: list[str] = []

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cigri.errors import Problem
-from cigri.submission.feedback import Remarks
+from cigri.errors import DescriptionProblem
+from cigri.submission.feedback import SubmissionFeedback
 
 if TYPE_CHECKING:
-    from cigri.jdl import Description, Resources
+    from cigri.jdl import CampaignDescription, JobResources
     from cigri.settings.cluster_config import ClusterConfig
 
 USUAL_NAME = "localhost"
@@ -19,14 +19,18 @@ SPECIAL = ("queue", "properties", "types", "backend")
 """Settings in the words of some batch system, which this host has not."""
 
 
-def on_local(description: "Description", clusters: "Mapping[str, ClusterConfig]", remarks: Remarks) -> "Description":
+def on_local(
+    description: "CampaignDescription", clusters: "Mapping[str, ClusterConfig]", remarks: SubmissionFeedback
+) -> "CampaignDescription":
     """With the settings for that cluster, or else with those for any or the first."""
     from cigri.drivers import load
     from cigri.jdl.writing import on_cluster_alone
 
     here = sorted(cluster for cluster, config in clusters.items() if config.in_use.driver == "local")
     if not here:
-        remarks.problems.append(Problem("--local", "no cluster is this host", "see `cigri cluster add --help`"))
+        remarks.problems.append(
+            DescriptionProblem("--local", "no cluster is this host", "see `cigri cluster add --help`")
+        )
         return description
     place = USUAL_NAME if USUAL_NAME in here else here[0]
     pools = load("local", clusters[place].in_use.options).largest()
@@ -44,9 +48,11 @@ def on_local(description: "Description", clusters: "Mapping[str, ClusterConfig]"
     return replace(placed, is_unplaced=False, written=written)
 
 
-def mapped_resources(asked: "Resources", pools: Mapping[str, int], *, is_alone: bool) -> tuple["Resources", list[str]]:
+def mapped_resources(
+    asked: "JobResources", pools: Mapping[str, int], *, is_alone: bool
+) -> tuple["JobResources", list[str]]:
     """What these pools can give of it, and what they cannot; what tasks compute is kept where there is a pool."""
-    from cigri.jdl import Resources
+    from cigri.jdl import JobResources
 
     amounts: dict[str, int | str] = {}
     lacking = ["resources in OAR's words"] if asked.native else []
@@ -59,4 +65,4 @@ def mapped_resources(asked: "Resources", pools: Mapping[str, int], *, is_alone: 
     if asked.width > pools["cpu"]:
         lacking.append("cpu")
     cpu = pools["cpu"] if is_alone or lacking else asked.width
-    return Resources.model_validate({"cpu": cpu, **amounts}), lacking
+    return JobResources.model_validate({"cpu": cpu, **amounts}), lacking

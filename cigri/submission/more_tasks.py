@@ -9,9 +9,9 @@ from cigri.flow.audit import put_audit
 from cigri.flow.submissions import find_company, put_tasks
 from cigri.flow.views.descriptions import find_description, list_parameters
 from cigri.identity.callers import Caller
-from cigri.jdl import ClusterSettings, Description, Parameter
-from cigri.jdl.replication import Replication
-from cigri.jdl.sweep import Countable
+from cigri.jdl import CampaignDescription, ClusterSettings, Parameter
+from cigri.jdl.replication import ReplicationSettings
+from cigri.jdl.sweep import SizedIterable
 from cigri.submission.dry_run import ask_rules, declared
 from cigri.submission.task_files import sums_of_added
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 PARAMETERS_AT_ONCE = 10_000  # parameters
 
 
-class Enlarged:
+class ExtendedParameters:
     """The parameters of a campaign, and those that are to be added to it."""
 
-    def __init__(self, database: "Database", campaign_id: int, tasks: int, added: Countable[Parameter]) -> None:
+    def __init__(self, database: "Database", campaign_id: int, tasks: int, added: SizedIterable[Parameter]) -> None:
         self._database, self._campaign_id, self._tasks, self._added = database, campaign_id, tasks, added
 
     def __len__(self) -> int:
@@ -42,7 +42,7 @@ def add(
     database: "Database",
     caller: Caller,
     campaign_id: int,
-    items: Countable[object],
+    items: SizedIterable[object],
     *,
     is_check: bool,
     task_inputs: str = "",
@@ -52,7 +52,7 @@ def add(
         company = find_company(conn, campaign_id, caller)
     clusters = {name: ClusterSettings.model_validate(settings) for name, settings in company.settings.items()}
     parameters = jdl.additional(items, clusters, like=cast("Parameter | None", company.parameter))
-    enlarged = Enlarged(database, campaign_id, company.tasks, parameters)
+    enlarged = ExtendedParameters(database, campaign_id, company.tasks, parameters)
     ask_rules(database, _described(database, campaign_id, clusters, enlarged), company.user, declared(database))
     if is_check:
         return len(parameters)
@@ -66,20 +66,20 @@ def add(
 
 
 def _described(
-    database: "Database", campaign_id: int, clusters: dict[str, ClusterSettings], tasks: Countable[Parameter]
-) -> Description:
+    database: "Database", campaign_id: int, clusters: dict[str, ClusterSettings], tasks: SizedIterable[Parameter]
+) -> CampaignDescription:
     """As rules left it when it was submitted."""
     with database.begin() as conn:
         stored = find_description(conn, campaign_id)
     assert stored is not None, "nobody deletes campaigns"
-    return Description(
+    return CampaignDescription(
         name=stored.name,
         clusters=clusters,
         tasks=tasks,
         campaign_type="default",  # a test gets no more tasks
         scheduler=stored.scheduler,
         project=stored.project,
-        replicate=Replication.model_validate(stored.replicate) if stored.replicate else None,
+        replicate=ReplicationSettings.model_validate(stored.replicate) if stored.replicate else None,
         requirements=stored.requirements,
         priority=stored.priority,
     )

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.flow.dependencies import NamedRequired
+from cigri.flow.dependencies import RequiredCampaign
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster
 from cigri.states import CampaignType
 
 if TYPE_CHECKING:
-    from cigri.jdl import ClusterSettings, Description
+    from cigri.jdl import CampaignDescription, ClusterSettings
 
 
-def new_campaign(description: "Description", user: str) -> NewCampaign:
+def new_campaign(description: "CampaignDescription", user: str) -> NewCampaign:
     """The campaign as the tables take it, without tasks: their parameters follow one by one."""
     replicate = description.replicate
     return NewCampaign(
@@ -31,10 +31,10 @@ def new_campaign(description: "Description", user: str) -> NewCampaign:
     )
 
 
-def wanted_before(description: "Description") -> list[NamedRequired]:
+def wanted_before(description: "CampaignDescription") -> list[RequiredCampaign]:
     """What it is to wait for."""
     return [
-        NamedRequired(each.campaign, each.tasks == "same", each.when, each.tolerance.tasks, each.tolerance.share)
+        RequiredCampaign(each.campaign, each.tasks == "same", each.when, each.tolerance.tasks, each.tolerance.share)
         for each in description.after
     ]
 

@@ -3,18 +3,18 @@
 from collections.abc import Iterator
 from itertools import islice
 
-from cigri.api_models.submissions import CampaignPreview, CheckedCampaign, HostPath, PlacePreview, TaskStart
-from cigri.jdl import ClusterSettings, Command, Description
+from cigri.api_models.submissions import CampaignPreview, CheckedCampaign, ClusterPreview, HostPath, LocalProgramStart
+from cigri.jdl import CampaignDescription, ClusterSettings, CommandTemplate
 from cigri.jdl.command import OWN_DIRECTORY
-from cigri.shell.words import Word
-from cigri.submission.dry_run import Examined
-from cigri.submission.feedback import Remarks
+from cigri.shell.words import ShellWord
+from cigri.submission.dry_run import ExaminedDescription
+from cigri.submission.feedback import SubmissionFeedback
 
 SHOWN_TASKS = 3
 LOOKED_AT = 100  # tasks
 
 
-def outline(description: Description, user: str, campaign_id: int | None) -> CampaignPreview:
+def outline(description: CampaignDescription, user: str, campaign_id: int | None) -> CampaignPreview:
     """With the commands of the first tasks; a campaign without a number is number 0."""
     number = campaign_id or 0
     return CampaignPreview(
@@ -35,10 +35,10 @@ def outline(description: Description, user: str, campaign_id: int | None) -> Cam
     )
 
 
-def checked(examined: Examined, remarks: Remarks, user: str) -> CheckedCampaign:
+def checked(examined: ExaminedDescription, remarks: SubmissionFeedback, user: str) -> CheckedCampaign:
     """The answer to whoever only wants to know."""
     description, changes, dropped, missing, clusters = examined
-    starts: list[TaskStart] = []
+    starts: list[LocalProgramStart] = []
     for name in description.clusters if description else ():
         if name in clusters and clusters[name].in_use.driver == "local" and clusters[name].in_use.ssh is None:
             assert description
@@ -47,9 +47,9 @@ def checked(examined: Examined, remarks: Remarks, user: str) -> CheckedCampaign:
     return CheckedCampaign(campaign, changes, dropped, remarks.problems, remarks.notes, missing, starts)
 
 
-def _place(description: Description, settings: ClusterSettings, campaign_id: int) -> PlacePreview:
+def _place(description: CampaignDescription, settings: ClusterSettings, campaign_id: int) -> ClusterPreview:
     """Quoted as a shell would need it."""
-    command = Command(settings, description.names)
+    command = CommandTemplate(settings, description.names)
     directories, commands = [], []
     for number, parameter in enumerate(islice(description.parameters(), SHOWN_TASKS)):
         words = command.words(parameter, campaign_id=campaign_id, number=number)
@@ -58,17 +58,17 @@ def _place(description: Description, settings: ClusterSettings, campaign_id: int
         commands.append(" ".join([*variables, *(word.quoted() for word in words)]))
         directory = command.directory(parameter, campaign_id=campaign_id, number=number)
         directories.append("a fresh one of its own" if directory == OWN_DIRECTORY else directory.quoted())
-    return PlacePreview(settings.model_dump(mode="json"), directories, commands)
+    return ClusterPreview(settings.model_dump(mode="json"), directories, commands)
 
 
-def _starts(cluster: str, description: Description, settings: ClusterSettings) -> Iterator[TaskStart]:
-    command = Command(settings, description.names)
+def _starts(cluster: str, description: CampaignDescription, settings: ClusterSettings) -> Iterator[LocalProgramStart]:
+    command = CommandTemplate(settings, description.names)
     for number, parameter in enumerate(islice(description.parameters(), 0 if settings.own_directory else LOOKED_AT)):
         directory = _path(command.directory(parameter, campaign_id=0, number=number))
         program = _path(command.words(parameter, campaign_id=0, number=number)[0])
         search = command.environment(parameter, campaign_id=0, number=number).get("PATH")
-        yield TaskStart(cluster, directory, program, search, bool(settings.prologue))
+        yield LocalProgramStart(cluster, directory, program, search, bool(settings.prologue))
 
 
-def _path(word: Word) -> HostPath:
+def _path(word: ShellWord) -> HostPath:
     return HostPath(word.at_home, word.text)

@@ -11,15 +11,15 @@ from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from cigri.api_models.simulations import Simulation
-from cigri.errors import NotForetold
+from cigri.api_models.simulations import SimulationView
+from cigri.errors import SimulationFailed
 from cigri.formats.json_values import typed
 
 if TYPE_CHECKING:
     from cigri.flow.dependencies import NewDependency
-    from cigri.flow.grid_snapshot import Picture
+    from cigri.flow.grid_snapshot import GridSnapshot
     from cigri.flow.submissions import NewCampaign
-    from cigri.flow.task_durations import KnownPast
+    from cigri.flow.task_durations import PastDurations
     from cigri.settings.sections import Settings
 
 LABORATORY = (sys.executable, "-P", "-m", "modules.laboratory")
@@ -29,7 +29,7 @@ LONGEST_FORETELLING = 90.0  # seconds; it limits itself to far less
 LONGEST_ENDING = 5.0  # seconds in which it ends of its own accord, with its server
 
 
-class LaboratoryOrder(NamedTuple):
+class SimulatedSubmission(NamedTuple):
     """A campaign as it would be submitted, its number of tasks, and what is known of those that ran before.
 
     It waits for those of `after`: campaigns of the grid, or, by -1, -2..., the orders before it.
@@ -37,49 +37,49 @@ class LaboratoryOrder(NamedTuple):
 
     campaign: "NewCampaign"
     tasks: int
-    known: "KnownPast"
+    known: "PastDurations"
     after: "Sequence[NewDependency]" = ()
 
 
-class LaboratoryQuestion(NamedTuple):
+class SimulationRequest(NamedTuple):
     """All that it has to know: it opens no database but its own."""
 
     settings: "Settings"
-    picture: "Picture"
-    orders: Sequence[LaboratoryOrder]
+    picture: "GridSnapshot"
+    orders: Sequence[SimulatedSubmission]
 
 
-class Laboratory:
+class LaboratoryProcess:
     """It is started for one question, and shows its progress on our standard error where that is a terminal.
 
     `notes` of each campaign become part of the answer.
     """
 
-    def __init__(self, question: LaboratoryQuestion, notes: Sequence[list[str]]) -> None:
+    def __init__(self, question: SimulationRequest, notes: Sequence[list[str]]) -> None:
         self._question, self._notes = question, notes
         self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._is_over = False
 
-    def answer(self) -> Simulation:
-        """Raise NotForetold when a campaign could run nowhere, or when it takes too long, or is ended."""
+    def answer(self) -> SimulationView:
+        """Raise SimulationFailed when a campaign could run nowhere, or when it takes too long, or is ended."""
         with self._start() as process:
             try:
                 out, _ = process.communicate(pickle.dumps(self._question), LONGEST_FORETELLING)
             except subprocess.TimeoutExpired:
-                raise NotForetold(
+                raise SimulationFailed(
                     f"the simulation took too long (over {LONGEST_FORETELLING:.0f} s); nothing was submitted"
                 ) from None
             finally:
                 self._end(process)
         if process.returncode != 0:
-            raise NotForetold(f"the simulation failed (exit status {process.returncode}); nothing was submitted")
+            raise SimulationFailed(f"the simulation failed (exit status {process.returncode}); nothing was submitted")
         told = json.loads(out)
         if "error" in told:
-            raise NotForetold(f"{told['error']}; nothing was submitted")
+            raise SimulationFailed(f"{told['error']}; nothing was submitted")
         for campaign, notes in zip(told["campaigns"], self._notes, strict=True):
             campaign["notes"] = notes
-        return typed(Simulation, told)
+        return typed(SimulationView, told)
 
     def end(self) -> None:
         """From another thread: `answer` raises soon, and the program is gone."""
@@ -92,7 +92,7 @@ class Laboratory:
         environment = {name: os.environ[name] for name in HANDED_ON if name in os.environ}
         with self._lock:
             if self._is_over:
-                raise NotForetold("the simulation was ended; nothing was submitted")
+                raise SimulationFailed("the simulation was ended; nothing was submitted")
             self._process = subprocess.Popen(
                 LABORATORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, process_group=0
             )

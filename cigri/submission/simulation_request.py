@@ -5,42 +5,44 @@ from typing import TYPE_CHECKING
 
 from cigri.flow.dependencies import NewDependency, find_required
 from cigri.flow.grid_snapshot import take_picture
-from cigri.flow.task_durations import KnownPast, find_known_past
+from cigri.flow.task_durations import PastDurations, find_known_past
 from cigri.settings.loading import load
 from cigri.settings.sections import DatabaseSettings
 from cigri.submission.cluster_placement import to_simulate
 from cigri.submission.new_campaign import new_campaign, wanted_before
-from cigri.submission.simulation_process import LaboratoryOrder, LaboratoryQuestion
+from cigri.submission.simulation_process import SimulatedSubmission, SimulationRequest
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cigri.database import Database
     from cigri.identity.callers import Caller
-    from cigri.jdl import Description
+    from cigri.jdl import CampaignDescription
 
 
-def question_about(database: "Database", descriptions: "Sequence[Description]", caller: "Caller") -> LaboratoryQuestion:
+def question_about(
+    database: "Database", descriptions: "Sequence[CampaignDescription]", caller: "Caller"
+) -> SimulationRequest:
     """It only reads; what it says has no way to the database in it."""
     user = caller.user
     with database.answering() as conn:
-        orders, places = list[LaboratoryOrder](), dict[str, int]()
+        orders, places = list[SimulatedSubmission](), dict[str, int]()
         for place, description in enumerate(descriptions, start=1):
             after = [*_required(conn, description, caller, places)]
             orders.append(_order(conn, description, user)._replace(after=after))
             places[description.name] = -place
         picture = take_picture(conn, {(user, command) for order in orders for command in _commands(order)})
-    return LaboratoryQuestion(load().model_copy(update={"database": DatabaseSettings()}), picture, orders)
+    return SimulationRequest(load().model_copy(update={"database": DatabaseSettings()}), picture, orders)
 
 
-def _order(conn: "Connection", description: "Description", user: str) -> LaboratoryOrder:
+def _order(conn: "Connection", description: "CampaignDescription", user: str) -> SimulatedSubmission:
     campaign = to_simulate(conn, new_campaign(description, user))
-    order = LaboratoryOrder(campaign, description.count, KnownPast())
+    order = SimulatedSubmission(campaign, description.count, PastDurations())
     return order._replace(known=find_known_past(conn, user, _commands(order), description.parameters()))
 
 
 def _required(
-    conn: "Connection", description: "Description", caller: "Caller", places: Mapping[str, int]
+    conn: "Connection", description: "CampaignDescription", caller: "Caller", places: Mapping[str, int]
 ) -> Iterator[NewDependency]:
     """By name the latest of its name before it, else a campaign of the grid."""
     for wanted in wanted_before(description):
@@ -51,5 +53,5 @@ def _required(
             yield from [each for each in found if not isinstance(each, str)]  # what was wrong has been told
 
 
-def _commands(order: LaboratoryOrder) -> set[str]:
+def _commands(order: SimulatedSubmission) -> set[str]:
     return {part.settings["exec_file"] for part in order.campaign.clusters.values()}

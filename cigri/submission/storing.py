@@ -7,9 +7,9 @@ from cigri.api_models.submissions import SubmittedCampaign
 from cigri.errors import CigriError
 from cigri.flow.audit import put_audit
 from cigri.flow.dependencies import find_required
-from cigri.flow.submissions import SentKey, find_submission, list_submissions, put_campaign
+from cigri.flow.submissions import IdempotencyKey, find_submission, list_submissions, put_campaign
 from cigri.identity.callers import Caller
-from cigri.submission.dry_run import Examined
+from cigri.submission.dry_run import ExaminedDescription
 from cigri.submission.new_campaign import new_campaign, wanted_before
 from cigri.submission.preview import outline
 from cigri.submission.task_files import sums_of_tasks
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cigri.database import Database
-    from cigri.jdl import Description
+    from cigri.jdl import CampaignDescription
 
 
-def list_stored(database: "Database", user: str, key: SentKey | None) -> list[SubmittedCampaign]:
+def list_stored(database: "Database", user: str, key: IdempotencyKey | None) -> list[SubmittedCampaign]:
     """What was stored with this key, of stages each; how it was described is not looked at again."""
     with database.begin() as conn:
         ids = list_submissions(conn, user, key)
@@ -29,7 +29,11 @@ def list_stored(database: "Database", user: str, key: SentKey | None) -> list[Su
 
 
 def store(
-    database: "Database", caller: Caller, examined: Examined, notes: Sequence[str], key: SentKey | None
+    database: "Database",
+    caller: Caller,
+    examined: ExaminedDescription,
+    notes: Sequence[str],
+    key: IdempotencyKey | None,
 ) -> SubmittedCampaign:
     """In one transaction, which begins when nothing is waited for any more but the database."""
     description = _described(examined)
@@ -43,8 +47,8 @@ def store(
 def store_stages(
     database: "Database",
     caller: Caller,
-    stages: Sequence[tuple[Examined, Sequence[str]]],
-    key: SentKey | None,
+    stages: Sequence[tuple[ExaminedDescription, Sequence[str]]],
+    key: IdempotencyKey | None,
 ) -> list[SubmittedCampaign]:
     """All in one transaction, in their order: a stage finds by its name one that stands before it."""
     with database.begin() as conn:
@@ -54,7 +58,9 @@ def store_stages(
     return [_stored(caller, *stage, campaign_id) for stage, campaign_id in zip(stages, ids, strict=True)]
 
 
-def _put(conn: "Connection", caller: Caller, description: "Description", key: SentKey | None, action: str) -> int:
+def _put(
+    conn: "Connection", caller: Caller, description: "CampaignDescription", key: IdempotencyKey | None, action: str
+) -> int:
     after = [*find_required(conn, caller, wanted_before(description), description.count)]
     if wrong := [f"after[{place}]: {found}" for place, found in enumerate(after) if isinstance(found, str)]:
         raise CigriError("; ".join(wrong))
@@ -66,11 +72,11 @@ def _put(conn: "Connection", caller: Caller, description: "Description", key: Se
     return campaign_id
 
 
-def _described(examined: Examined) -> "Description":
+def _described(examined: ExaminedDescription) -> "CampaignDescription":
     assert examined.description is not None, "it has no problems"
     return examined.description
 
 
-def _stored(caller: Caller, examined: Examined, notes: Sequence[str], campaign_id: int) -> SubmittedCampaign:
+def _stored(caller: Caller, examined: ExaminedDescription, notes: Sequence[str], campaign_id: int) -> SubmittedCampaign:
     campaign = outline(_described(examined), caller.user, campaign_id)
     return SubmittedCampaign(campaign_id, campaign, examined.changes, examined.dropped, [*notes])

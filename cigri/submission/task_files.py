@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 from cigri.errors import CigriError
 from cigri.flow.stored_inputs import is_sent
-from cigri.jdl import ClusterSettings, Command, Parameter, names_of
+from cigri.jdl import ClusterSettings, CommandTemplate, Parameter, names_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from cigri.jdl import Description
+    from cigri.jdl import CampaignDescription
 
 Sums = Iterator[list[str]]
 """Of each task."""
 
 
 @contextmanager
-def sums_of_tasks(conn: "Connection", user: str, description: "Description") -> Iterator[Sums | None]:
+def sums_of_tasks(conn: "Connection", user: str, description: "CampaignDescription") -> Iterator[Sums | None]:
     """Those of a description; None: its tasks have no inputs of their own."""
     parts = (*description.clusters.values(), *description.spare.values())
     settings = next((part for part in parts if part.task_inputs), None)
@@ -68,7 +68,7 @@ def _checked(settings: ClusterSettings, first: int, parameters: Iterator[Paramet
     """Raise CigriError for a name that leads out of a task's directory."""
     command = None
     for number, (parameter, own) in enumerate(zip(parameters, sums, strict=False), start=first):
-        command = command or Command(settings, names_of(parameter))
+        command = command or CommandTemplate(settings, names_of(parameter))
         try:
             command.own_inputs(parameter, campaign_id=0, number=number)
         except ValueError as error:

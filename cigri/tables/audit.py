@@ -6,10 +6,10 @@ from typing import Any
 from sqlalchemy import Column, Index, Named
 from sqlalchemy.dialects.postgresql import JSONB
 
-from cigri.tables.columns import Numbered, table
+from cigri.tables.columns import NumberedColumns, table
 
 
-class AuditColumns(Numbered):
+class AuditColumns(NumberedColumns):
     """A change: who asked for it, `how` that was known, and what was `asked` of which endpoint, shortened.
 
     Written in the transaction of the change itself; what was refused is not here.

@@ -18,7 +18,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSON, JSONB
 
 from cigri.states import CampaignState, CampaignType, StepState
-from cigri.tables.columns import Columns, Numbered, one_of, table
+from cigri.tables.columns import NumberedColumns, TableColumns, one_of, table
 
 IS_UNMATCHED = "unmatched_from IS NOT NULL AND state IN ('in_treatment', 'paused')"
 ASKING = ("resources", "walltime", "type", "types", "queue", "properties", "backend")  # settings told to batch systems
@@ -27,7 +27,7 @@ IS_FURNISHED = "tasks_have_inputs AND state = 'in_treatment'"
 FOLLOWS_HOURS = "settings ->> 'type' IN ('nightly', 'semi-best-effort')"
 
 
-class CampaignColumns(Numbered):
+class CampaignColumns(NumberedColumns):
     """`served_at`: when jobs were last made of its tasks. `priority` is the operator's, `own_priority` its user's.
 
     At its end tasks may have `max_replicas` more attempts at a time, which may burn `replica_budget` of the
@@ -79,7 +79,7 @@ Campaign = table(
 )
 
 
-class CampaignClusterColumns(Columns):
+class CampaignClusterColumns(TableColumns):
     """A campaign on one of its clusters: settings (ClusterSettings), steps, totals of ended tasks, error budget.
 
     `errors` counts failures since the last success; `strikes` how often in a row the budget was used up.
@@ -151,7 +151,7 @@ CampaignCluster = table(
 )
 
 
-class BucketColumns(Numbered):
+class BucketColumns(NumberedColumns):
     """Tasks of a campaign that ask for the same resources; `cluster_id`: it is a test, and these are for that cluster.
 
     Null: any of the campaign's clusters may take them.
@@ -171,7 +171,7 @@ Bucket = table(
 )
 
 
-class BucketAverageColumns(Columns):
+class BucketAverageColumns(TableColumns):
     """The moving average of the seconds of successful tasks of a bucket on a cluster: cigri/estimates/durations.py."""
 
     bucket_id: Named[int] = Column(ForeignKey("buckets.id", ondelete="CASCADE"), primary_key=True)
@@ -185,7 +185,7 @@ BucketAverage = table(
 )
 
 
-class CompletionColumns(Columns):
+class CompletionColumns(TableColumns):
     """Successful tasks per campaign, cluster and minute, from which throughput is read."""
 
     campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
@@ -197,7 +197,7 @@ class CompletionColumns(Columns):
 Completion = table("completions", CompletionColumns)
 
 
-class ForecastColumns(Numbered):
+class ForecastColumns(NumberedColumns):
     """A forecast of a campaign on one cluster, or on all (cluster_id null): the present one, and in the history.
 
     ratio: jobs per core; throughput: tasks per hour; mean, deviation, median, p95: seconds of a successful task.
@@ -255,7 +255,7 @@ class ForecastHistoryColumns(ForecastColumns):
 ForecastHistory = table("forecast_history", ForecastHistoryColumns, Index(None, "campaign_id", "at"))
 
 
-class HoldColumns(Numbered):
+class HoldColumns(NumberedColumns):
     """A user's wish that a campaign, its share of one cluster, or one job stands still; removed when it shall go on."""
 
     campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"))

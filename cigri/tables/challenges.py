@@ -4,11 +4,11 @@ from datetime import datetime
 
 from sqlalchemy import CheckConstraint, Column, Named, UniqueConstraint
 
-from cigri.identity.callers import Scope
-from cigri.tables.columns import Numbered, one_of, table
+from cigri.identity.callers import AccessScope
+from cigri.tables.columns import NumberedColumns, one_of, table
 
 
-class ChallengeColumns(Numbered):
+class ChallengeColumns(NumberedColumns):
     """The token that is asked for, and the `nonce` that makes the text to be signed another one each time.
 
     A row goes when it is answered, when its time is over, or when there are too many after it.
@@ -17,7 +17,7 @@ class ChallengeColumns(Numbered):
     nonce: Named[str]
     grid_user: Named[str]
     host: Named[str]
-    scope: Named[Scope] = Column(one_of(Scope))
+    scope: Named[AccessScope] = Column(one_of(AccessScope))
     expires_in: Named[int]
     comment: Named[str]
     created_at: Named[datetime]

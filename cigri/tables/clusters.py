@@ -6,10 +6,10 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Named
 from sqlalchemy.dialects.postgresql import JSONB
 
-from cigri.tables.columns import Columns, Numbered, table
+from cigri.tables.columns import NumberedColumns, TableColumns, table
 
 
-class ClusterColumns(Numbered):
+class ClusterColumns(NumberedColumns):
     """`config` is a ClusterConfig. `blocked_until` is the back-off after `failures` visits in a row that failed.
 
     `site`: where it stands; empty: at the site of its own name.
@@ -33,7 +33,7 @@ Cluster = table(
 )
 
 
-class UserMappingColumns(Columns):
+class UserMappingColumns(TableColumns):
     """The account on a cluster that runs a grid user's jobs; without a row it has the same name."""
 
     cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)
@@ -44,7 +44,7 @@ class UserMappingColumns(Columns):
 UserMapping = table("user_mappings", UserMappingColumns)
 
 
-class ClusterStateColumns(Columns):
+class ClusterStateColumns(TableColumns):
     """What a cluster said at the last visit, in cores; `used_by_us` is part of `used`."""
 
     cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)
@@ -68,7 +68,7 @@ class ClusterUsageColumns(ClusterStateColumns):
 ClusterUsage = table("cluster_usage", ClusterUsageColumns)
 
 
-class ClusterForecastColumns(Columns):
+class ClusterRateColumns(TableColumns):
     """How a cluster serves the grid, as measured in the recent past; null: not seen yet.
 
     cycle: seconds between two forecasts; start_rate: jobs of ours that it starts per second; queue_delay: seconds from
@@ -86,10 +86,10 @@ class ClusterForecastColumns(Columns):
     hazard: Named[float | None]
 
 
-ClusterForecast = table("cluster_forecasts", ClusterForecastColumns)
+ClusterForecast = table("cluster_forecasts", ClusterRateColumns)
 
 
-class DrainColumns(Columns):
+class DrainColumns(TableColumns):
     """An operator's wish to have a cluster empty of our jobs at `deadline`; it is disabled meanwhile.
 
     `kills`: what runs then is killed, until our jobs have no more than `keep` cores.
@@ -106,7 +106,7 @@ class DrainColumns(Columns):
 Drain = table("drains", DrainColumns, CheckConstraint("keep >= 0", name="keep"))
 
 
-class NodeDrainColumns(Columns):
+class NodeDrainColumns(TableColumns):
     """An operator's wish to have a node empty of our jobs at `deadline`; it gets none until it is admitted again."""
 
     cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)
@@ -119,7 +119,7 @@ class NodeDrainColumns(Columns):
 NodeDrain = table("node_drains", NodeDrainColumns)
 
 
-class ExcludedNodeColumns(Columns):
+class ExcludedNodeColumns(TableColumns):
     """A node that gets no job of ours before `until`; after that it is on trial, until a task has ended there well.
 
     `strikes`: how often in a row it was found to be sick; `asked_by` is cigri, or an operator.
@@ -137,7 +137,7 @@ class ExcludedNodeColumns(Columns):
 ExcludedNode = table("excluded_nodes", ExcludedNodeColumns, CheckConstraint("strikes > 0", name="strikes"))
 
 
-class ClusterPaceColumns(Columns):
+class FrontEndStressColumns(TableColumns):
     """What may be asked of a front-end, as a part of the usual: less under stress, for the reason `why`.
 
     `usual`: seconds in which it answers in good times; `refused`: campaigns whose jobs it has refused since `at`.
@@ -151,4 +151,4 @@ class ClusterPaceColumns(Columns):
     refused: Named[int]
 
 
-ClusterPace = table("cluster_paces", ClusterPaceColumns, CheckConstraint("pace > 0 AND pace <= 1", name="pace"))
+ClusterPace = table("cluster_paces", FrontEndStressColumns, CheckConstraint("pace > 0 AND pace <= 1", name="pace"))

@@ -40,17 +40,17 @@ COLUMN_TYPES: dict[type[Any], TypeEngine[Any]] = {
 }
 
 
-class Columns(TypedColumns):
+class TableColumns(TypedColumns):
     """The columns of a table: `Named[int]` is NOT NULL, `Named[int | None]` is not."""
 
     __getattr__: None  # type: ignore[assignment,misc]  # for mypy: a column that is not listed does not exist
 
 
-class Numbered(Columns):
+class NumberedColumns(TableColumns):
     id: Named[int] = Column(Identity(), primary_key=True)
 
 
-C = TypeVar("C", bound=Columns)
+C = TypeVar("C", bound=TableColumns)
 
 
 def table(name: str, columns: type[C], *rules: SchemaItem) -> Table[C]:
@@ -61,7 +61,7 @@ def table(name: str, columns: type[C], *rules: SchemaItem) -> Table[C]:
     return made
 
 
-def one_of(words: type[StrEnum]) -> Enum:
-    """PostgreSQL's enum of these words: of TaskState it is task_state."""
-    name = re.sub(r"\B([A-Z])", r"_\1", words.__name__).lower()
+def one_of(words: type[StrEnum], name: str = "") -> Enum:
+    """PostgreSQL's enum of these words: of TaskState it is task_state, unless `name` says otherwise."""
+    name = name or re.sub(r"\B([A-Z])", r"_\1", words.__name__).lower()
     return Enum(words, name=name, values_callable=lambda members: [member.value for member in members])

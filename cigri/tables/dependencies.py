@@ -5,12 +5,12 @@ from datetime import datetime
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Named, UniqueConstraint
 
 from cigri.states import AfterWhen
-from cigri.tables.columns import Numbered, one_of, table
+from cigri.tables.columns import NumberedColumns, one_of, table
 
 IS_SHUT = "met_at IS NULL"
 
 
-class DependencyColumns(Numbered):
+class DependencyColumns(NumberedColumns):
     """`campaign_id` waits for `required_id`, an earlier one; until all are met its gate is shut, and its tasks wait.
 
     `is_same`: task n waits for task n; else all for all. `condition`: how what is waited for has to end, where

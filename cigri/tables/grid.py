@@ -7,10 +7,10 @@ from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Named
 from sqlalchemy.dialects.postgresql import JSONB
 
 from cigri.states import EventLevel
-from cigri.tables.columns import Columns, Numbered, one_of, table
+from cigri.tables.columns import NumberedColumns, TableColumns, one_of, table
 
 
-class GridColumns(Columns):
+class GridColumns(TableColumns):
     """One row: the short key that names this grid in the jobs and directories it leaves on clusters.
 
     `resources_version` counts the changes of what is known of clusters, queues and nodes. `identity` and `place` are
@@ -32,7 +32,7 @@ Grid = table(
 )
 
 
-class ProjectColumns(Numbered):
+class ProjectColumns(NumberedColumns):
     """Whom campaigns are for."""
 
     name: Named[str] = Column(unique=True)
@@ -41,7 +41,7 @@ class ProjectColumns(Numbered):
 Project = table("projects", ProjectColumns)
 
 
-class EventColumns(Numbered):
+class EventColumns(NumberedColumns):
     """Something a person may want to know; while open, the same code about the same subject only counts up.
 
     `is_news`: the notifier has not looked yet whom it is to be told; false where nobody has subscribed to anything.
@@ -75,7 +75,7 @@ Event = table(
 )
 
 
-class QuarantineColumns(Numbered):
+class QuarantineColumns(NumberedColumns):
     """A campaign, or a cluster, that has made a module fail in all passes since `since`: it leaves that out `until`."""
 
     module: Named[str]
@@ -97,7 +97,7 @@ Quarantine = table(
 )
 
 
-class CommandCountColumns(Columns):
+class RemoteCommandCountColumns(TableColumns):
     """Remote commands of a module on a cluster since the grid began, answered or not, and their seconds.
 
     `sessions`: of SSH, that its process kept open there after its last pass.
@@ -110,10 +110,10 @@ class CommandCountColumns(Columns):
     sessions: Named[int] = Column(server_default="0")
 
 
-CommandCount = table("command_counts", CommandCountColumns)
+CommandCount = table("command_counts", RemoteCommandCountColumns)
 
 
-class ModuleStateColumns(Columns):
+class ModuleStateColumns(TableColumns):
     """The last pass of each module: what `cigri status` shows.
 
     `failing_since`: no pass has succeeded since; null: the last one has. `by_almighty`: an almighty cycles it.

@@ -4,10 +4,10 @@ from datetime import datetime
 
 from sqlalchemy import CheckConstraint, Column, ForeignKey, ForeignKeyConstraint, Index, Named
 
-from cigri.tables.columns import Columns, table
+from cigri.tables.columns import TableColumns, table
 
 
-class StoredInputColumns(Columns):
+class StoredInputColumns(TableColumns):
     """A file in the store, by the SHA-256 of its content; `size` in bytes."""
 
     sha256: Named[str] = Column(primary_key=True)
@@ -23,7 +23,7 @@ StoredInput = table(
 )
 
 
-class SentInputColumns(Columns):
+class InputSenderColumns(TableColumns):
     """Who has sent all bytes of a stored file, and so may use it: to know its sum is not to have it."""
 
     sha256: Named[str] = Column(ForeignKey("stored_inputs.sha256", ondelete="CASCADE"), primary_key=True)
@@ -31,10 +31,10 @@ class SentInputColumns(Columns):
     sent_at: Named[datetime]
 
 
-SentInput = table("sent_inputs", SentInputColumns, Index(None, "grid_user"))
+SentInput = table("sent_inputs", InputSenderColumns, Index(None, "grid_user"))
 
 
-class CampaignInputColumns(Columns):
+class CampaignInputColumns(TableColumns):
     """A file that a campaign needs on one of its clusters, or on one that it may use later."""
 
     campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
@@ -44,7 +44,7 @@ class CampaignInputColumns(Columns):
 CampaignInput = table("campaign_inputs", CampaignInputColumns, Index(None, "sha256"))
 
 
-class PartInputColumns(Columns):
+class CampaignClusterInputColumns(TableColumns):
     """A file that a campaign needs on a cluster; `is_packed`: an archive, of which its tasks get the directory."""
 
     campaign_id: Named[int] = Column(primary_key=True)
@@ -55,7 +55,7 @@ class PartInputColumns(Columns):
 
 PartInput = table(
     "part_inputs",
-    PartInputColumns,
+    CampaignClusterInputColumns,
     ForeignKeyConstraint(
         ["campaign_id", "cluster_id"],
         ["campaign_clusters.campaign_id", "campaign_clusters.cluster_id"],
@@ -64,7 +64,7 @@ PartInput = table(
 )
 
 
-class CachedInputColumns(Columns):
+class CachedInputColumns(TableColumns):
     """What an account has of a file on a cluster: so many bytes of it, or (`is_there`) all, verified."""
 
     cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)
@@ -79,7 +79,7 @@ class CachedInputColumns(Columns):
 CachedInput = table("cached_inputs", CachedInputColumns, CheckConstraint("bytes >= 0", name="bytes"))
 
 
-class TaskInputColumns(Columns):
+class TaskInputColumns(TableColumns):
     """A file that a task needs of its own, by number; `place` is that of its name among the campaign's task_inputs."""
 
     campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
@@ -91,7 +91,7 @@ class TaskInputColumns(Columns):
 TaskInput = table("task_inputs", TaskInputColumns, Index(None, "sha256"))
 
 
-class TaskPlaceColumns(Columns):
+class TaskPlaceColumns(TableColumns):
     """The cluster on which a task is to run, for its own inputs go there since `at`, or (`is_furnished`) are there."""
 
     campaign_id: Named[int] = Column(primary_key=True)

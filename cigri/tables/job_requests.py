@@ -5,10 +5,10 @@ from datetime import datetime
 from sqlalchemy import Column, ForeignKey, Index, Named
 
 from cigri.states import JobState, KillReason
-from cigri.tables.columns import Columns, one_of, table
+from cigri.tables.columns import TableColumns, one_of, table
 
 
-class KillColumns(Columns):
+class KillRequestColumns(TableColumns):
     """A wish to see a job dead; open until the job has ended."""
 
     job_id: Named[int] = Column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
@@ -20,10 +20,10 @@ class KillColumns(Columns):
     is_open: Named[bool] = Column(server_default="true")
 
 
-Kill = table("kills", KillColumns, Index("ix_kills_open", "job_id", postgresql_where="is_open"))
+Kill = table("kills", KillRequestColumns, Index("ix_kills_open", "job_id", postgresql_where="is_open"))
 
 
-class ShutdownColumns(Columns):
+class ShutdownNoticeColumns(TableColumns):
     """When a running job was told that it will be shut down, and its machine; `was_heard`: the files are ours to write.
 
     `machine_only`: it should be over by then. `is_past`: the time has come, and MACHINEFEATURES tell of it no longer.
@@ -36,10 +36,10 @@ class ShutdownColumns(Columns):
     is_past: Named[bool] = Column(server_default="false")
 
 
-Shutdown = table("shutdowns", ShutdownColumns)
+Shutdown = table("shutdowns", ShutdownNoticeColumns)
 
 
-class CheckpointRequestColumns(Columns):
+class CheckpointRequestColumns(TableColumns):
     """A user's wish to see a running job save its state; open until the task was signalled or the job has ended."""
 
     job_id: Named[int] = Column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
@@ -58,7 +58,7 @@ CheckpointRequest = table(
 )
 
 
-class HaltColumns(Columns):
+class SuspensionColumns(TableColumns):
     """What the killer last told a cluster about a job: stand still (`is_wanted`) or go on, and the job's state then."""
 
     job_id: Named[int] = Column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
@@ -68,4 +68,4 @@ class HaltColumns(Columns):
     tries: Named[int]
 
 
-Halt = table("halts", HaltColumns)
+Halt = table("halts", SuspensionColumns)

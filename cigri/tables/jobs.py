@@ -5,10 +5,10 @@ from datetime import datetime
 from sqlalchemy import CheckConstraint, Column, ForeignKey, ForeignKeyConstraint, Index, Named, UniqueConstraint
 
 from cigri.states import BatchState, JobKind, JobState, Outcome
-from cigri.tables.columns import Columns, Numbered, one_of, table
+from cigri.tables.columns import NumberedColumns, TableColumns, one_of, table
 
 
-class BatchColumns(Numbered):
+class BatchColumns(NumberedColumns):
     """One submission: an array named `tag`, committed before anything is submitted.
 
     Where the grid chose how often its tasks save their state: each `checkpoint_period` seconds, as such jobs are killed
@@ -43,7 +43,7 @@ Batch = table(
 )
 
 
-class JobColumns(Numbered):
+class JobColumns(NumberedColumns):
     """One attempt on one cluster: element `array_index` of a batch, carrying one or several tasks (attempts).
 
     `halted_since`: the batch system holds it in the queue, or has suspended it; `halted_seconds` it has lost so before,
@@ -97,7 +97,7 @@ Job = table(
 )
 
 
-class AttemptColumns(Columns):
+class AttemptColumns(TableColumns):
     """One try of one task, carried by a job at `position`; live while `outcome` is null.
 
     A replica was begun while another attempt lived; the first success of them is the task's. `files` and `bytes` are
@@ -131,7 +131,7 @@ Attempt = table(
 )
 
 
-class EndCountColumns(Numbered):
+class OutcomeCountColumns(NumberedColumns):
     """How many attempts and jobs have ended so on a cluster since the grid began, and the core-seconds of these jobs.
 
     Several rows may count the same: who ends something appends, the predictor adds up.
@@ -145,10 +145,10 @@ class EndCountColumns(Numbered):
     core_seconds: Named[float]
 
 
-EndCount = table("end_counts", EndCountColumns)
+EndCount = table("end_counts", OutcomeCountColumns)
 
 
-class AccountingColumns(Numbered):
+class AccountingColumns(NumberedColumns):
     """Jobs of somebody that ended so on a `day` (in UTC, which it begins), and the core-seconds of such jobs in it.
 
     `asked` are the core-seconds of their walltimes, of jobs that ended on the day; `type` is the campaign's there, or
@@ -179,7 +179,7 @@ Accounting = table(
 )
 
 
-class ArchivedAccountingColumns(Numbered):
+class ArchivedAccountingColumns(NumberedColumns):
     """What accounting has of jobs that are here no longer: from it and from the ended jobs it can be rebuilt.
 
     The statement that archives the jobs of a campaign adds them. What was archived before there was such a table is in

@@ -4,13 +4,13 @@ from datetime import datetime
 
 from sqlalchemy import CheckConstraint, Column, ForeignKey, ForeignKeyConstraint, Index, Named
 
-from cigri.tables.columns import Columns, table
+from cigri.tables.columns import TableColumns, table
 
 IS_AWAITED = "collected_at IS NULL AND lost_at IS NULL"
 IS_KEPT = "collected_at IS NOT NULL AND removed_at IS NULL"
 
 
-class ParcelColumns(Columns):
+class ParcelColumns(TableColumns):
     """What an attempt at a task has left on a cluster, `files` of `bytes` in all, which its campaign collects.
 
     It is awaited until it is here (`collected_at`), or given up (`lost_at`) after `tries`. `is_delivered`: it was

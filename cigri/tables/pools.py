@@ -6,11 +6,11 @@ from typing import Any
 from sqlalchemy import ARRAY, BigInteger, Column, ForeignKey, Index, Named, UniqueConstraint
 from sqlalchemy.dialects.postgresql import JSONB
 
-from cigri.states import RejectCode
-from cigri.tables.columns import Columns, Numbered, one_of, table
+from cigri.states import QueueRejectCode
+from cigri.tables.columns import NumberedColumns, TableColumns, one_of, table
 
 
-class SubmitPoolColumns(Numbered):
+class SubmitPoolColumns(NumberedColumns):
     """What jobs of a project demand of a queue (`requirements`, canonical, of which `digest` is the hash).
 
     Its queues were computed at `updated_at`, from `version` of the resources. `last_used_at`: when a bucket of an open
@@ -37,7 +37,7 @@ SubmitPool = table(
 )
 
 
-class SubmitPoolQueueColumns(Columns):
+class SubmitPoolQueueColumns(TableColumns):
     """A queue that is eligible for the jobs of a pool, since `at`.
 
     `condition`: what its batch system has to choose nodes by, in canonical form; null: any will do.
@@ -52,12 +52,12 @@ class SubmitPoolQueueColumns(Columns):
 SubmitPoolQueue = table("submit_pool_queues", SubmitPoolQueueColumns, Index(None, "queue_id"))
 
 
-class SubmitPoolRejectColumns(Columns):
+class SubmitPoolRejectColumns(TableColumns):
     """A queue that is not, since `at`, and the first reason: `name` is `wanted`, and `found` is what there is."""
 
     pool_id: Named[int] = Column(ForeignKey("submit_pools.id", ondelete="CASCADE"), primary_key=True)
     queue_id: Named[int] = Column(ForeignKey("queues.id", ondelete="CASCADE"), primary_key=True)
-    code: Named[RejectCode] = Column(one_of(RejectCode))
+    code: Named[QueueRejectCode] = Column(one_of(QueueRejectCode, "reject_code"))
     name: Named[str]
     wanted: Named[str]
     found: Named[str]
@@ -67,7 +67,7 @@ class SubmitPoolRejectColumns(Columns):
 SubmitPoolReject = table("submit_pool_rejects", SubmitPoolRejectColumns, Index(None, "queue_id"))
 
 
-class BucketPoolColumns(Columns):
+class BucketPoolColumns(TableColumns):
     """The pool of a bucket's jobs on one of its campaign's clusters, whose settings are part of what they demand."""
 
     bucket_id: Named[int] = Column(ForeignKey("buckets.id", ondelete="CASCADE"), primary_key=True)

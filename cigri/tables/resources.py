@@ -7,10 +7,10 @@ from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Named, Unique
 from sqlalchemy.dialects.postgresql import JSONB
 
 from cigri.states import PropertyLevel
-from cigri.tables.columns import Columns, Numbered, one_of, table
+from cigri.tables.columns import NumberedColumns, TableColumns, one_of, table
 
 
-class QueueColumns(Numbered):
+class QueueColumns(NumberedColumns):
     """A queue of a cluster; the one without a name is where its batch system puts jobs that name none.
 
     `remote_name` is what the batch system calls it; `requires`: what it demands of jobs, as a canonical requirement.
@@ -30,7 +30,7 @@ Queue = table(
 )
 
 
-class ResourceDocumentColumns(Numbered):
+class ResourceDocumentColumns(NumberedColumns):
     """What operators have declared, as they wrote it; the newest holds."""
 
     at: Named[datetime]
@@ -41,7 +41,7 @@ class ResourceDocumentColumns(Numbered):
 ResourceDocument = table("resource_documents", ResourceDocumentColumns)
 
 
-class PropertyKindColumns(Columns):
+class PropertyKindColumns(TableColumns):
     """What the values of a property are: a Kind of cigri/requirements."""
 
     name: Named[str] = Column(primary_key=True)
@@ -51,7 +51,7 @@ class PropertyKindColumns(Columns):
 PropertyKind = table("property_kinds", PropertyKindColumns)
 
 
-class DeclaredPropertyColumns(Columns):
+class DeclaredPropertyColumns(TableColumns):
     """A value of the newest document; `place` is a driver, site, cluster or queue@cluster, empty for the grid.
 
     `project`: for its jobs only; empty: for all. `extends`: it is added to the list of the levels above.
@@ -72,7 +72,7 @@ DeclaredProperty = table(
 )
 
 
-class NodeClassColumns(Numbered):
+class NodeClassColumns(NumberedColumns):
     """Nodes of a cluster that are alike; `queue` is a remote name, empty: the default, null: they serve every queue."""
 
     cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"))
@@ -90,7 +90,7 @@ NodeClass = table(
 )
 
 
-class DiscoveryColumns(Columns):
+class DiscoveryColumns(TableColumns):
     """When a cluster's nodes were last looked at, and what was wrong with the answer; empty: nothing."""
 
     cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)

@@ -4,11 +4,11 @@ from datetime import datetime
 
 from sqlalchemy import CheckConstraint, Column, Index, Named, UniqueConstraint
 
-from cigri.identity.callers import Scope
-from cigri.tables.columns import Numbered, one_of, table
+from cigri.identity.callers import AccessScope
+from cigri.tables.columns import NumberedColumns, one_of, table
 
 
-class SessionColumns(Numbered):
+class SessionColumns(NumberedColumns):
     """A link opens it, once and within a minute; then the browser that shows its secret is its user's.
 
     Of both secrets only the SHA-256 is kept, in hex; `sha256` null: the link was not opened. Rows go when their user is
@@ -16,7 +16,7 @@ class SessionColumns(Numbered):
     """
 
     grid_user: Named[str]
-    scope: Named[Scope] = Column(one_of(Scope))
+    scope: Named[AccessScope] = Column(one_of(AccessScope, "scope"))
     link_sha256: Named[str]
     sha256: Named[str | None]
     created_at: Named[datetime]

@@ -4,11 +4,11 @@ from datetime import datetime
 
 from sqlalchemy import CheckConstraint, Column, ForeignKey, ForeignKeyConstraint, Index, Named
 
-from cigri.states import CutReason, SubjectKind
-from cigri.tables.columns import Columns, Numbered, one_of, table
+from cigri.states import PendingReasonCode, PrincipalKind
+from cigri.tables.columns import NumberedColumns, TableColumns, one_of, table
 
 
-class AffinityColumns(Columns):
+class AffinityColumns(TableColumns):
     """Under the policy `affinity`, the user's campaigns go first on the cluster."""
 
     grid_user: Named[str] = Column(primary_key=True)
@@ -18,10 +18,10 @@ class AffinityColumns(Columns):
 Affinity = table("affinities", AffinityColumns)
 
 
-class TargetColumns(Columns):
+class TargetColumns(TableColumns):
     """What is due to a user or a project beside the others; 1 without a row."""
 
-    kind: Named[SubjectKind] = Column(one_of(SubjectKind), primary_key=True)
+    kind: Named[PrincipalKind] = Column(one_of(PrincipalKind, "subject_kind"), primary_key=True)
     name: Named[str] = Column(primary_key=True)
     share: Named[float]
 
@@ -29,7 +29,7 @@ class TargetColumns(Columns):
 Target = table("targets", TargetColumns, CheckConstraint("share > 0", name="share"))
 
 
-class UsageColumns(Numbered):
+class UsageColumns(NumberedColumns):
     """Core-seconds that ended jobs used and had asked for, as much as they count at the time `at`.
 
     The updator appends, the metascheduler adds up.
@@ -45,7 +45,7 @@ class UsageColumns(Numbered):
 Usage = table("usages", UsageColumns)
 
 
-class LimitColumns(Columns):
+class LimitColumns(TableColumns):
     """What all live jobs together may use of something: tokens, as licences or the load that a file server bears."""
 
     name: Named[str] = Column(primary_key=True)
@@ -60,7 +60,7 @@ Limit = table(
 )
 
 
-class CampaignLimitColumns(Columns):
+class CampaignLimitColumns(TableColumns):
     """The tokens of a limit that each job of a campaign takes on a cluster."""
 
     campaign_id: Named[int] = Column(primary_key=True)
@@ -82,7 +82,7 @@ CampaignLimit = table(
 )
 
 
-class QuotaColumns(Numbered):
+class QuotaColumns(NumberedColumns):
     """The most cores, jobs or core-hours of the jobs that a rule counts, on a cluster or (null) on all together.
 
     Queue, project, type and user as in cigri/eligibility/quotas.py. Core-hours are those of the last `days`, and those
@@ -114,7 +114,7 @@ Quota = table(
 )
 
 
-class OfferColumns(Columns):
+class OfferColumns(TableColumns):
     """What the metascheduler lets a campaign use of a cluster in this cycle: cores, and jobs at the most.
 
     `at_once` of the jobs can start at once; of all campaigns' jobs that ask for the same at most `most_queued` may wait
@@ -144,12 +144,12 @@ Offer = table(
 )
 
 
-class CutColumns(Columns):
+class PendingReasonColumns(TableColumns):
     """What kept a campaign with waiting tasks from more jobs on a cluster in the last cycle, and since when."""
 
     campaign_id: Named[int] = Column(primary_key=True)
     cluster_id: Named[int] = Column(primary_key=True)
-    reason: Named[CutReason] = Column(one_of(CutReason))
+    reason: Named[PendingReasonCode] = Column(one_of(PendingReasonCode, "cut_reason"))
     name: Named[str]
     used: Named[int]
     most: Named[int]
@@ -158,7 +158,7 @@ class CutColumns(Columns):
 
 Cut = table(
     "cuts",
-    CutColumns,
+    PendingReasonColumns,
     ForeignKeyConstraint(
         ["campaign_id", "cluster_id"],
         ["campaign_clusters.campaign_id", "campaign_clusters.cluster_id"],

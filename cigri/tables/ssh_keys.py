@@ -4,10 +4,10 @@ from datetime import datetime
 
 from sqlalchemy import CheckConstraint, Index, Named
 
-from cigri.tables.columns import Numbered, table
+from cigri.tables.columns import NumberedColumns, table
 
 
-class SshKeyColumns(Numbered):
+class SshKeyColumns(NumberedColumns):
     """Who signs with it may have tokens of its user; `public_key` as in its file, `fingerprint` as ssh-keygen shows it.
 
     Once removed it never counts again. Rows stay, for tokens and the audit trail name them.

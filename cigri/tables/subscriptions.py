@@ -7,12 +7,12 @@ from sqlalchemy import ARRAY, CheckConstraint, Column, ForeignKey, Index, Named,
 from sqlalchemy.dialects.postgresql import JSONB
 
 from cigri.states import Channel, MessageState, NewsTag, Severity
-from cigri.tables.columns import Numbered, one_of, table
+from cigri.tables.columns import NumberedColumns, one_of, table
 
 TAGS = ", ".join(f"'{tag}'" for tag in NewsTag)
 
 
-class SubscriptionColumns(Numbered):
+class SubscriptionColumns(NumberedColumns):
     """Its user is told of a campaign, of all of theirs (`campaign_id` null), or, `is_of_grid`, of clusters and grid.
 
     Of news with one of the `tags`, of this `severity` at least, at `target`: an address of mail, the line of a command,
@@ -51,7 +51,7 @@ Subscription = table(
 )
 
 
-class MessageColumns(Numbered):
+class MessageColumns(NumberedColumns):
     """What a subscription is told at a time of a campaign, or (null) of clusters and grid: `news` gathered by kind.
 
     More news join it until it is first tried. `key`: sent with it, the same at each try. Nobody else tries it before

@@ -17,10 +17,10 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 
 from cigri.states import TaskState
-from cigri.tables.columns import Columns, Numbered, one_of, table
+from cigri.tables.columns import NumberedColumns, TableColumns, one_of, table
 
 
-class TaskColumns(Numbered):
+class TaskColumns(NumberedColumns):
     """One parameter line; `number` counts from 0 in its campaign. `failures`: its own fault; `deaths`: the grid's.
 
     A checkpoint of it is on `checkpoint_cluster_id`; `stopped_at` is when it began to wait for that cluster. It last
@@ -67,7 +67,7 @@ Task = table(
 )
 
 
-class TaskCountColumns(Numbered):
+class TaskCountColumns(NumberedColumns):
     """How many tasks of a campaign are in a state: the sum of `n`; triggers append, the predictor adds up.
 
     Of so many of them (`known`) it is known what they took before, `expected` seconds in all.
@@ -83,7 +83,7 @@ class TaskCountColumns(Numbered):
 TaskCount = table("task_counts", TaskCountColumns, Index(None, "campaign_id"))
 
 
-class TaskHistoryColumns(Columns):
+class TaskHistoryColumns(TableColumns):
     """A task of a campaign that has left the hot tables, with its last attempt."""
 
     campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
@@ -101,7 +101,7 @@ class TaskHistoryColumns(Columns):
 TaskHistory = table("task_history", TaskHistoryColumns)
 
 
-class LastDurationColumns(Columns):
+class LastDurationColumns(TableColumns):
     """Seconds that a task took when it last succeeded: digests of a user with a command, and of a parameter.
 
     It ran on that cluster; null: nobody knows any more.

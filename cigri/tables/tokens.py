@@ -4,11 +4,11 @@ from datetime import datetime
 
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Named
 
-from cigri.identity.callers import Scope
-from cigri.tables.columns import Numbered, one_of, table
+from cigri.identity.callers import AccessScope
+from cigri.tables.columns import NumberedColumns, one_of, table
 
 
-class TokenColumns(Numbered):
+class TokenColumns(NumberedColumns):
     """Who shows its secret is its user, no further than `scope`; of the secret only the SHA-256 is kept, in hex.
 
     `ssh_key_id`: by whose signature it was made, where no kernel or proxy vouched for its user; it goes with the key.
@@ -17,7 +17,7 @@ class TokenColumns(Numbered):
 
     grid_user: Named[str]
     comment: Named[str]
-    scope: Named[Scope] = Column(one_of(Scope))
+    scope: Named[AccessScope] = Column(one_of(AccessScope, "scope"))
     sha256: Named[str]
     created_at: Named[datetime]
     expires_at: Named[datetime]

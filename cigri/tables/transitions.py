@@ -7,11 +7,20 @@ from sqlalchemy import Column, case, false, literal, or_, update
 from sqlalchemy.sql.dml import Update
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.states import ATTEMPT_LIFE, BATCH_LIFE, CAMPAIGN_LIFE, JOB_LIFE, MESSAGE_LIFE, STEP_LIFE, TASK_LIFE, Life
+from cigri.states import (
+    ATTEMPT_LIFE,
+    BATCH_LIFE,
+    CAMPAIGN_LIFE,
+    JOB_LIFE,
+    MESSAGE_LIFE,
+    STEP_LIFE,
+    TASK_LIFE,
+    StateMachine,
+)
 
 MovedState = TypeVar("MovedState")
 
-LIVES: Mapping[str, Life[Any]] = {
+LIVES: Mapping[str, StateMachine[Any]] = {
     "campaigns.state": CAMPAIGN_LIFE,
     "campaign_clusters.prologue": STEP_LIFE,
     "campaign_clusters.epilogue": STEP_LIFE,
@@ -61,7 +70,7 @@ def moved(column: Column[MovedState], source: MovedState, target: MovedState) ->
     return case((column == source, literal(target, column.type)), else_=column)
 
 
-def _life(column: Column[Any]) -> Life[Any]:
+def _life(column: Column[Any]) -> StateMachine[Any]:
     return LIVES[f"{column.table.name}.{column.name}"]
 
 

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from cigri.shell.results import Answer, RawAnswer
+from cigri.shell.results import RawShellResult, ShellResult
 
 
 class Transport(Protocol):
@@ -12,16 +12,16 @@ class Transport(Protocol):
     again after a failure.
     """
 
-    def run(self, script: str, timeout: float) -> Answer:
+    def run(self, script: str, timeout: float) -> ShellResult:
         """Run sh text (any length, no NUL) in the user's home directory and wait at most `timeout` seconds.
 
-        Raise Unreachable when nothing was run, OutcomeUnknown when it was sent and its end was not seen.
+        Raise Unreachable when nothing was run, RemoteOutcomeUnknown when it was sent and its end was not seen.
         """
 
-    def fetch(self, script: str, timeout: float, sent: bytes = b"") -> RawAnswer:
+    def fetch(self, script: str, timeout: float, sent: bytes = b"") -> RawShellResult:
         """As run, of text that brings files, whatever bytes they are made of, or takes one, `sent`, as its stdin.
 
-        With OutcomeUnknown it may have run with a part of it.
+        With RemoteOutcomeUnknown it may have run with a part of it.
         """
 
     def close(self) -> None:

@@ -9,9 +9,9 @@ import subprocess
 import threading
 import time
 
-from cigri.errors import Unreachable
-from cigri.shell.results import Answer, RawAnswer
-from cigri.transports.persistent_shell import Shell
+from cigri.errors import ClusterUnreachable
+from cigri.shell.results import RawShellResult, ShellResult
+from cigri.transports.persistent_shell import PersistentShell
 from cigri.transports.shell_pool import ShellPool
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
@@ -29,10 +29,10 @@ class LocalTransport:
         self._cluster = cluster
         self._pool = ShellPool(cluster, self._start)
 
-    def run(self, script: str, timeout: float) -> Answer:
+    def run(self, script: str, timeout: float) -> ShellResult:
         return self.fetch(script, timeout).as_text
 
-    def fetch(self, script: str, timeout: float, sent: bytes = b"") -> RawAnswer:
+    def fetch(self, script: str, timeout: float, sent: bytes = b"") -> RawShellResult:
         with self._counting:
             self.commands += 1
         return self._pool.run(self.user, script, timeout, sent)
@@ -43,16 +43,16 @@ class LocalTransport:
     def terminate(self) -> None:
         self._pool.terminate()
 
-    def _start(self, user: str, deadline: float) -> Shell:
+    def _start(self, user: str, deadline: float) -> PersistentShell:
         try:
             account = pwd.getpwnam(user)
         except KeyError:
-            raise Unreachable(self._cluster, f"there is no account {user!r} on this host") from None
+            raise ClusterUnreachable(self._cluster, f"there is no account {user!r} on this host") from None
         try:
             stream = ProcessStream(_spawn(account))
         except OSError as error:
-            raise Unreachable(self._cluster, f"no shell of {user} can be started: {error}") from None
-        shell = Shell(self._cluster, user, stream)
+            raise ClusterUnreachable(self._cluster, f"no shell of {user} can be started: {error}") from None
+        shell = PersistentShell(self._cluster, user, stream)
         try:
             shell.start(deadline)
         except BaseException:

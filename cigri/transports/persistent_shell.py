@@ -6,8 +6,8 @@ import time
 from contextlib import suppress
 from typing import Protocol
 
-from cigri.errors import OutcomeUnknown, Unreachable
-from cigri.shell.results import RawAnswer
+from cigri.errors import ClusterUnreachable, RemoteOutcomeUnknown
+from cigri.shell.results import RawShellResult
 
 # Read whole by the shell before it runs, since what follows on the same stream are scripts. A script is evaluated with
 # stdin at /dev/null, in a subshell that neither `exit` nor a syntax error can leave. It runs in the background so that
@@ -47,7 +47,7 @@ kill 0
 LARGEST_ANSWER = 2**26  # bytes of an output; who says more is not listened to
 
 
-class Stream(Protocol):
+class ShellStreams(Protocol):
     """The three standard streams of a process, here or elsewhere; deadlines are of time.monotonic()."""
 
     @property
@@ -67,10 +67,10 @@ class Stream(Protocol):
         """End the process under a thread that uses it, which finds the other end gone and closes."""
 
 
-class Shell:
+class PersistentShell:
     """One shell of one user. Used by one thread at a time; of no use after an error."""
 
-    def __init__(self, cluster: str, user: str, stream: Stream) -> None:
+    def __init__(self, cluster: str, user: str, stream: ShellStreams) -> None:
         self.cluster = cluster
         self.user = user
         self._stream = stream
@@ -85,24 +85,26 @@ class Shell:
         self._stream.close()
 
     def terminate(self) -> None:
-        """End the process under the thread that uses it, whose run() then raises OutcomeUnknown."""
+        """End the process under the thread that uses it, whose run() then raises RemoteOutcomeUnknown."""
         self._stream.terminate()
 
     def start(self, deadline: float) -> None:
         """Start the program and see that it speaks, whatever start-up files printed; raise Unreachable."""
         mark = _new_mark()
-        out, err = _Output(mark), _Output(mark)
+        out, err = _ScriptOutput(mark), _ScriptOutput(mark)
         try:
             with suppress(ConnectionError):  # it has ended already, and its last words say why
                 self._stream.send(PROGRAM.replace("MARK", mark).encode(), deadline)
             self._receive(out, err, deadline)
         except TimeoutError:
-            raise Unreachable(self.cluster, f"no shell of {self.user} came up in time{_said(out, err)}") from None
+            raise ClusterUnreachable(
+                self.cluster, f"no shell of {self.user} came up in time{_said(out, err)}"
+            ) from None
         except (OSError, EOFError):
             refused = f"sudo -n -u {self.user} refused" if "sudo: " in err.text else f"no shell of {self.user}"
-            raise Unreachable(self.cluster, f"{refused}{_said(out, err)}") from None
+            raise ClusterUnreachable(self.cluster, f"{refused}{_said(out, err)}") from None
 
-    def run(self, script: str, deadline: float, sent: bytes = b"") -> RawAnswer:
+    def run(self, script: str, deadline: float, sent: bytes = b"") -> RawShellResult:
         """Run sh text; one that was not taken whole does not run. `sent` is its stdin, of which a part may come."""
         mark, started = _new_mark(), time.monotonic()
         # In braces, cut text is a syntax error, and nothing of it runs.
@@ -112,35 +114,39 @@ class Shell:
             self._stream.send(f"{mark} {size}\n".encode() + text + sent, deadline)
         except OSError as error:
             if sent:
-                raise OutcomeUnknown(self.cluster, f"the shell of {self.user} did not take a file: {error}") from None
+                raise RemoteOutcomeUnknown(
+                    self.cluster, f"the shell of {self.user} did not take a file: {error}"
+                ) from None
             message = f"the shell of {self.user} did not take the script, nothing was run: {error}"
-            raise Unreachable(self.cluster, message) from None
-        out, err = _Output(mark), _Output(mark)
+            raise ClusterUnreachable(self.cluster, message) from None
+        out, err = _ScriptOutput(mark), _ScriptOutput(mark)
         try:
             self._receive(out, err, deadline)
         except TimeoutError:
             waited = f"no answer within {time.monotonic() - started:.1f} s"
-            raise OutcomeUnknown(self.cluster, f"{waited} from the script of {self.user}{_said(out, err)}") from None
-        except _TooMuch:
+            raise RemoteOutcomeUnknown(
+                self.cluster, f"{waited} from the script of {self.user}{_said(out, err)}"
+            ) from None
+        except _OutputTooLarge:
             message = f"a script of {self.user} printed more than {LARGEST_ANSWER} bytes; the rest was not read"
-            raise OutcomeUnknown(self.cluster, message) from None
+            raise RemoteOutcomeUnknown(self.cluster, message) from None
         except (OSError, EOFError):
             message = f"the connection was lost while a script of {self.user} ran{_said(out, err)}"
-            raise OutcomeUnknown(self.cluster, message) from None
-        return RawAnswer(out.status, out.data, err.data)
+            raise RemoteOutcomeUnknown(self.cluster, message) from None
+        return RawShellResult(out.status, out.data, err.data)
 
-    def _receive(self, out: "_Output", err: "_Output", deadline: float) -> None:
+    def _receive(self, out: "_ScriptOutput", err: "_ScriptOutput", deadline: float) -> None:
         while not (out.is_complete and err.is_complete):
             out_bytes, err_bytes = self._stream.receive(deadline)
             out.feed(out_bytes)
             err.feed(err_bytes)
 
 
-class _TooMuch(OSError):
+class _OutputTooLarge(OSError):
     pass
 
 
-class _Output:
+class _ScriptOutput:
     """One output of a script, up to its mark."""
 
     def __init__(self, mark: str) -> None:
@@ -156,7 +162,7 @@ class _Output:
         self._data += data
         self._found = self._end.search(self._data, unseen)
         if self._found is None and len(self._data) > LARGEST_ANSWER:
-            raise _TooMuch
+            raise _OutputTooLarge
 
     @property
     def is_complete(self) -> bool:
@@ -181,7 +187,7 @@ def _new_mark() -> str:
     return f"cigri-{secrets.token_hex(8)}"
 
 
-def _said(out: _Output, err: _Output) -> str:
+def _said(out: _ScriptOutput, err: _ScriptOutput) -> str:
     """The last words, for a person."""
     words = err.text.strip() or out.text.strip()
     return f": {words[-300:]}" if words else ""

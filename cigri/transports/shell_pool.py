@@ -5,28 +5,28 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from cigri.errors import Unreachable
+from cigri.errors import ClusterUnreachable
 from cigri.estimates.backoff import SESSIONS_THAT_ARE_REFUSED
-from cigri.shell.results import RawAnswer
-from cigri.transports.persistent_shell import Shell
+from cigri.shell.results import RawShellResult
+from cigri.transports.persistent_shell import PersistentShell
 
 MOST_SESSIONS = 4  # sshd's MaxSessions is 10 by default, and it frees a session some time after its end
 
 
-class Refused(Exception):
+class SessionRefused(Exception):
     """The other side gives no further connection or session just now; it is worth trying again soon."""
 
 
 class ShellPool:
     """Shells of any user of one cluster; `start` opens one and raises Unreachable or Refused."""
 
-    def __init__(self, cluster: str, start: Callable[[str, float], Shell]) -> None:
+    def __init__(self, cluster: str, start: Callable[[str, float], PersistentShell]) -> None:
         self._cluster = cluster
         self._start = start
         self._changed = threading.Condition()
-        self._idle: list[Shell] = []  # the longest idle first
-        self._at_work: list[Shell] = []
-        self._given_up: list[Shell] = []  # of those at work
+        self._idle: list[PersistentShell] = []  # the longest idle first
+        self._at_work: list[PersistentShell] = []
+        self._given_up: list[PersistentShell] = []  # of those at work
         self._is_terminated = False
         self._count = 0
 
@@ -35,7 +35,7 @@ class ShellPool:
         """Shells that are idle, at work or on their way."""
         return self._count
 
-    def run(self, user: str, script: str, timeout: float, sent: bytes = b"") -> RawAnswer:
+    def run(self, user: str, script: str, timeout: float, sent: bytes = b"") -> RawShellResult:
         """Run sh text as the user, with `sent` as its stdin; waiting for a shell counts."""
         deadline = time.monotonic() + timeout
         shell = self._take(user, deadline)
@@ -69,7 +69,7 @@ class ShellPool:
             for shell in self._at_work:
                 shell.terminate()
 
-    def _take(self, user: str, deadline: float) -> Shell:
+    def _take(self, user: str, deadline: float) -> PersistentShell:
         refusals = 0
         while True:
             shell, surplus = self._reserve(user, deadline, refusals > 0)
@@ -80,17 +80,21 @@ class ShellPool:
                 return shell
             try:
                 return self._open(user, deadline)
-            except Refused as refusal:
+            except SessionRefused as refusal:
                 refusals += 1
                 pause = SESSIONS_THAT_ARE_REFUSED.seconds(refusals)
                 self._pause(pause, deadline, f"no session for {user}: {refusal}")
 
-    def _reserve(self, user: str, deadline: float, is_refused: bool) -> tuple[Shell | None, Shell | None]:
+    def _reserve(
+        self, user: str, deadline: float, is_refused: bool
+    ) -> tuple[PersistentShell | None, PersistentShell | None]:
         """A shell of the user, or one to give up first, or neither: then a place is reserved for a new one."""
         with self._changed:
             while True:
                 if self._is_terminated:
-                    raise Unreachable(self._cluster, f"the connection was given back before {user} got a session")
+                    raise ClusterUnreachable(
+                        self._cluster, f"the connection was given back before {user} got a session"
+                    )
                 self._forget_the_dead()
                 own = next((shell for shell in reversed(self._idle) if shell.user == user), None)
                 if own:
@@ -102,11 +106,11 @@ class ShellPool:
                     self._count += 1
                     return None, None
                 if not self._changed.wait(max(0.0, deadline - time.monotonic())):
-                    raise Unreachable(
+                    raise ClusterUnreachable(
                         self._cluster, f"all {MOST_SESSIONS} sessions are busy, none came free for {user} in time"
                     )
 
-    def _open(self, user: str, deadline: float) -> Shell:
+    def _open(self, user: str, deadline: float) -> PersistentShell:
         try:
             return self._start(user, deadline)
         except BaseException:
@@ -120,7 +124,7 @@ class ShellPool:
             self._count -= 1
             shell.close()
 
-    def _give_back(self, shell: Shell, is_sound: bool) -> None:
+    def _give_back(self, shell: PersistentShell, is_sound: bool) -> None:
         with self._changed:
             self._at_work.remove(shell)
             is_kept = is_sound and shell not in self._given_up
@@ -131,7 +135,7 @@ class ShellPool:
         if not is_kept:
             self._discard(shell)
 
-    def _discard(self, shell: Shell) -> None:
+    def _discard(self, shell: PersistentShell) -> None:
         try:
             with suppress(OSError):
                 shell.close()
@@ -145,6 +149,6 @@ class ShellPool:
 
     def _pause(self, seconds: float, deadline: float, failure: str) -> None:
         if time.monotonic() + seconds >= deadline:
-            raise Unreachable(self._cluster, failure)
+            raise ClusterUnreachable(self._cluster, failure)
         with self._changed:
             self._changed.wait(seconds)

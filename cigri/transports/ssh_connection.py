@@ -9,18 +9,18 @@ from collections.abc import Iterator
 
 import paramiko
 
-from cigri.errors import Unreachable
+from cigri.errors import ClusterUnreachable
 from cigri.settings.ssh_address import SshAddress
-from cigri.shell.results import RawAnswer
-from cigri.transports.persistent_shell import Shell
-from cigri.transports.shell_pool import Refused, ShellPool
-from cigri.transports.ssh_login import Dialer, DialError
+from cigri.shell.results import RawShellResult
+from cigri.transports.persistent_shell import PersistentShell
+from cigri.transports.shell_pool import SessionRefused, ShellPool
+from cigri.transports.ssh_login import SshConnectError, SshConnector
 
 CHANNEL_CHUNK = 1 << 18
 BACKSTOP = 1.0  # seconds after a deadline at which a connection that still holds a caller is cut
 
 
-class Gate:
+class ConnectionGate:
     """Lets one attempt at a time through to a host; those who waited for it share its failure."""
 
     def __init__(self) -> None:
@@ -29,32 +29,34 @@ class Gate:
 
     @contextlib.contextmanager
     def attempt(self, login: str, deadline: float) -> Iterator[None]:
-        """Raise DialError when the attempt fails, or when one that we waited for has failed."""
+        """Raise SshConnectError when the attempt fails, or when one that we waited for has failed."""
         arrived = time.monotonic()
         if not self._lock.acquire(timeout=max(0.0, deadline - arrived)):
-            raise DialError("another attempt to connect to the same host has not ended in time")
+            raise SshConnectError("another attempt to connect to the same host has not ended in time")
         try:
             for failed, text in (self._failures.get(key, (0.0, "")) for key in ("", login)):
                 if failed >= arrived:
-                    raise DialError(text)
+                    raise SshConnectError(text)
             yield
-        except DialError as error:
+        except SshConnectError as error:
             self._failures["" if error.is_network else login] = (time.monotonic(), str(error))
             raise
         finally:
             self._lock.release()
 
 
-class AccountConnection:
+class SshAccountConnection:
     """The connection of one login account, and the kept shells on it."""
 
-    def __init__(self, cluster: str, address: SshAddress, login: str, gate: Gate, jump_gate: Gate) -> None:
+    def __init__(
+        self, cluster: str, address: SshAddress, login: str, gate: ConnectionGate, jump_gate: ConnectionGate
+    ) -> None:
         self.address = address
         self._cluster = cluster
         self._login = login
         self._gate = gate
         self._jump_gate = jump_gate
-        self._dialer = Dialer(address)
+        self._dialer = SshConnector(address)
         self._clients: list[paramiko.SSHClient] = []
         self._pool = ShellPool(cluster, self._start)
 
@@ -63,7 +65,7 @@ class AccountConnection:
         """Of SSH, that it has open."""
         return self._pool.sessions
 
-    def run(self, user: str, script: str, timeout: float, sent: bytes = b"") -> RawAnswer:
+    def run(self, user: str, script: str, timeout: float, sent: bytes = b"") -> RawShellResult:
         """As Transport.fetch; a user other than the login account is reached by `sudo -n`."""
         # paramiko has waits without a limit: for a reply to exec, for room in the socket of a host that hangs.
         backstop = threading.Timer(timeout + BACKSTOP, self.disconnect)
@@ -90,19 +92,19 @@ class AccountConnection:
         for client in reversed(self._clients):
             client.close()
 
-    def _start(self, user: str, deadline: float) -> Shell:
+    def _start(self, user: str, deadline: float) -> PersistentShell:
         try:
             transport = self._connected(deadline)
-        except DialError as error:
-            raise Unreachable(self._cluster, str(error)) from None
+        except SshConnectError as error:
+            raise ClusterUnreachable(self._cluster, str(error)) from None
         command = "exec sh -s" if user == self._login else f"exec sudo -n -H -u {shlex.quote(user)} -- sh -s"
         channel = self._open_channel(transport, deadline)
         try:
             channel.exec_command(command)
         except (paramiko.SSHException, EOFError, OSError) as error:
             channel.close()
-            raise Refused(f"sshd starts no session: {error or 'connection lost'}") from None
-        shell = Shell(self._cluster, user, ChannelStream(channel))
+            raise SessionRefused(f"sshd starts no session: {error or 'connection lost'}") from None
+        shell = PersistentShell(self._cluster, user, ChannelStream(channel))
         try:
             shell.start(deadline)
         except BaseException:
@@ -116,10 +118,10 @@ class AccountConnection:
             return transport.open_session(timeout=patience)
         except (paramiko.SSHException, EOFError, OSError) as error:
             if time.monotonic() >= deadline:
-                raise Unreachable(self._cluster, f"sshd opens no session within {patience:.1f} s") from None
+                raise ClusterUnreachable(self._cluster, f"sshd opens no session within {patience:.1f} s") from None
             # The text tells little: paramiko keeps one exception per connection, and another thread may have taken it.
             reason = "allows few at once (MaxSessions)" if transport.is_active() else "has closed the connection"
-            raise Refused(f"sshd gives no session, it {reason}: {error}") from None
+            raise SessionRefused(f"sshd gives no session, it {reason}: {error}") from None
 
     def _connected(self, deadline: float) -> paramiko.Transport:
         transport = self._active()
@@ -147,7 +149,7 @@ class AccountConnection:
             raise
         transport = self._active()
         if transport is None:
-            raise Refused("the connection was lost right after the login")
+            raise SessionRefused("the connection was lost right after the login")
         return transport
 
 

@@ -15,30 +15,35 @@ Everything here is text: sh text out, Answers in. In a user's base directory on 
     outbox/<batch>-<index>                           the ends of a job's tasks, until they are collected
 """
 
-from cigri.wrapper.batch import BatchPlan, JobCall, Signalling, TaskCall, may_be_set, write_batch
+from cigri.wrapper.batch import BatchSpec, CheckpointSignal, JobSpec, TaskSpec, may_be_set, write_batch
 from cigri.wrapper.batch_operations import parse_tail, parse_void, purge_campaign, tail, void_batch
-from cigri.wrapper.checkpoint_requests import CheckpointWish, Hearing, ask_checkpoints, parse_checkpoints
-from cigri.wrapper.journal import JobKey, Journal, JournalState, journal, parse_journal
-from cigri.wrapper.outbox import Collected, Posted, Receipt, collect, parse_collect, place_of
-from cigri.wrapper.records import Cause, StartRecord, TaskRecord, TaskUse, parse_end, parse_start
+from cigri.wrapper.checkpoint_requests import (
+    CheckpointRequestFile,
+    CheckpointRequestState,
+    ask_checkpoints,
+    parse_checkpoints,
+)
+from cigri.wrapper.journal import JobJournal, JobKey, JournalState, journal, parse_journal
+from cigri.wrapper.outbox import OutboxContents, OutboxReceipt, OutboxRecord, collect, parse_collect, place_of
+from cigri.wrapper.records import StartRecord, TaskEndCause, TaskRecord, TaskUse, parse_end, parse_start
 from cigri.wrapper.revocation import parse_revoked, revoke
 
 __all__ = [
-    "BatchPlan",
-    "Cause",
-    "CheckpointWish",
-    "Collected",
-    "Hearing",
-    "JobCall",
+    "BatchSpec",
+    "CheckpointRequestFile",
+    "CheckpointRequestState",
+    "CheckpointSignal",
+    "JobJournal",
     "JobKey",
-    "Journal",
+    "JobSpec",
     "JournalState",
-    "Posted",
-    "Receipt",
-    "Signalling",
+    "OutboxContents",
+    "OutboxReceipt",
+    "OutboxRecord",
     "StartRecord",
-    "TaskCall",
+    "TaskEndCause",
     "TaskRecord",
+    "TaskSpec",
     "TaskUse",
     "ask_checkpoints",
     "collect",

@@ -9,8 +9,8 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from cigri.formats.units import as_clock
-from cigri.shell.words import WantedFile, Word
-from cigri.wrapper.feature_settings import FeaturesPlan, features_header
+from cigri.shell.words import OutputPattern, ShellWord
+from cigri.wrapper.feature_settings import FeatureSpec, features_header
 from cigri.wrapper.input_cache import CachedFile
 
 CHUNK_BYTES = 16_384  # of one file of tasks; every job of the file parses all of it
@@ -42,7 +42,7 @@ set -e
 """
 
 
-class Signalling(NamedTuple):
+class CheckpointSignal(NamedTuple):
     """The signal (name and number) that asks a task for a checkpoint, and when, in seconds; period None: only once."""
 
     signal: str
@@ -52,7 +52,7 @@ class Signalling(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class TaskCall:
+class TaskSpec:
     """One task of a job: `argv` empty runs the batch's script; `environment` and `directory` go before the batch's.
 
     `continues`: an earlier attempt has left a checkpoint on this cluster. `outputs`: what it is to bring, directories
@@ -62,16 +62,16 @@ class TaskCall:
     task_id: int
     number: int
     attempt: int
-    argv: tuple[Word, ...]
+    argv: tuple[ShellWord, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
-    directory: Word | None = None
+    directory: ShellWord | None = None
     continues: bool = False
-    outputs: tuple[WantedFile, ...] = ()
+    outputs: tuple[OutputPattern, ...] = ()
     inputs: Mapping[str, CachedFile] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class JobCall:
+class JobSpec:
     """What one array index runs: tasks in order, `side` at a time; `priority` ranks it among jobs of its owner.
 
     `digest` tells its tasks from all others (cigri.wrapper.manifest).
@@ -79,14 +79,14 @@ class JobCall:
 
     index: int
     job_id: int
-    tasks: tuple[TaskCall, ...]
+    tasks: tuple[TaskSpec, ...]
     priority: int = 10
     side: int = 1
     digest: str = ""
 
 
 @dataclass(frozen=True)
-class BatchPlan:
+class BatchSpec:
     """A batch to be written to a cluster; all in it is literal. `collects_always`: also what failed tasks wrote."""
 
     grid_key: str  # [A-Za-z0-9_-] only
@@ -95,14 +95,14 @@ class BatchPlan:
     batch_id: int
     cluster: str
     user: str
-    directory: Word
+    directory: ShellWord
     environment: Mapping[str, str]
     resources: str
     walltime: int  # seconds
-    jobs: Sequence[JobCall]
+    jobs: Sequence[JobSpec]
     script: str | None = None
-    checkpoint: Signalling | None = None
-    features: FeaturesPlan = field(default_factory=FeaturesPlan)
+    checkpoint: CheckpointSignal | None = None
+    features: FeatureSpec = field(default_factory=FeatureSpec)
     patience: int = 600  # seconds a job goes on trying to write a record
     amounts: Mapping[str, int] = field(default_factory=dict)  # what each task is given, by the name of the resource
     keep_tmp: bool = False
@@ -127,7 +127,7 @@ def may_be_set(name: str) -> bool:
     )
 
 
-def write_batch(plan: BatchPlan, base: str, prelude: str) -> str:
+def write_batch(plan: BatchSpec, base: str, prelude: str) -> str:
     """sh text that creates the batch directory below `base` and stays in it; `prelude` stands at the head of each job.
 
     Exit 73: the directory exists or the batch was voided, nothing was changed. Exit 74: it could not be written, and
@@ -166,7 +166,7 @@ def wrapper_text(*parts: str, has_outputs: bool = False) -> str:
     return text.replace(RECORDS, RECORDS_OUTPUTS) if has_outputs else text
 
 
-def _contents(plan: BatchPlan, prelude: str) -> dict[str, str]:
+def _contents(plan: BatchSpec, prelude: str) -> dict[str, str]:
     """The files of the batch directory by name."""
     if not plan.jobs:
         raise ValueError("a batch without jobs")
@@ -209,7 +209,7 @@ def _chunk(sizes: Mapping[int, int]) -> int:
     return chunk
 
 
-def _job_block(job: JobCall, program: str) -> str:
+def _job_block(job: JobSpec, program: str) -> str:
     if job.index < 1 or not job.tasks:
         raise ValueError(f"job {job.job_id}: index {job.index}, {len(job.tasks)} tasks")
     lines = "".join(_task_line(task, program) for task in job.tasks)
@@ -217,7 +217,7 @@ def _job_block(job: JobCall, program: str) -> str:
     return f"{job.index}) cigri_job {call}\n{lines};;\n"
 
 
-def _task_line(task: TaskCall, program: str) -> str:
+def _task_line(task: TaskSpec, program: str) -> str:
     """The `program` of the batch is run where the task has none."""
     directory = task.directory.quoted() if task.directory else '"$cigri_directory"'
     own = ["CIGRI_CHECKPOINT=1"] if task.continues else []
@@ -228,11 +228,11 @@ def _task_line(task: TaskCall, program: str) -> str:
     return f"{links}{wanted}cigri_task {task.task_id} {task.number} {task.attempt} {directory} {settings}-- {words}\n"
 
 
-def _outputs(task: TaskCall) -> str:
+def _outputs(task: TaskSpec) -> str:
     return " ".join(f"{'name' if is_name else 'match'} {shlex.quote(text)}" for text, is_name in task.outputs)
 
 
-def _header(plan: BatchPlan, chunk: int, prelude: str) -> str:
+def _header(plan: BatchSpec, chunk: int, prelude: str) -> str:
     """The settings of the batch, at the head of `job`."""
     if not re.fullmatch(r"[A-Za-z0-9_-]+", plan.grid_key):
         raise ValueError(f"a grid key has letters, digits, _ and - only: {plan.grid_key!r}")
@@ -276,14 +276,14 @@ def _inputs_text(whose: str, inputs: Mapping[str, CachedFile]) -> str:
     return f"cigri_{whose}_input() {{\n{calls or '    :' + chr(10)}}}\n"
 
 
-def _signalling(plan: BatchPlan) -> str:
+def _signalling(plan: BatchSpec) -> str:
     if plan.checkpoint is None:
         return "cigri_checkpoint="
     signal, number, before, period = plan.checkpoint
     return f"cigri_checkpoint={signal} cigri_number={number} cigri_before={before} cigri_period={period or ''}"
 
 
-def _collecting(plan: BatchPlan) -> str:
+def _collecting(plan: BatchSpec) -> str:
     return f"cigri_always={'1' if plan.collects_always else ''}\n" if plan.has_outputs else ""
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from cigri.errors import AnswerUnreadable
-from cigri.shell.results import Answer
+from cigri.errors import UnreadableOutput
+from cigri.shell.results import ShellResult
 from cigri.wrapper.read_limits import IS_FILE
 
 Stream = Literal["out", "err"]
@@ -22,12 +22,12 @@ printf '\\ncigri-tail end\\n'
 """
 
 
-def parse_tail(answer: Answer) -> str | None:
+def parse_tail(answer: ShellResult) -> str | None:
     """The text, or None when there is no such file, or something in its place that is none."""
     if answer.status == 0 and answer.out == "cigri-tail 1 absent\n":
         return None
     if answer.status or not answer.out.startswith(TAIL_HEAD) or not answer.out.endswith(TAIL_FOOT):
-        raise AnswerUnreadable(f"the output did not come whole (exit status {answer.status}): {answer.err[-300:]!r}")
+        raise UnreadableOutput(f"the output did not come whole (exit status {answer.status}): {answer.err[-300:]!r}")
     return answer.out[len(TAIL_HEAD) : -len(TAIL_FOOT)]
 
 
@@ -60,11 +60,11 @@ fi
 """
 
 
-def parse_void(answer: Answer) -> bool:
+def parse_void(answer: ShellResult) -> bool:
     """True: nothing ran and nothing will; False: jobs did start, and the batch stands as it was."""
     outcomes = {"cigri-void voided\n": True, "cigri-void started\n": False}
     if answer.status or answer.out not in outcomes:
-        raise AnswerUnreadable(f"the batch was perhaps not voided (exit status {answer.status}): {answer.err[-300:]!r}")
+        raise UnreadableOutput(f"the batch was perhaps not voided (exit status {answer.status}): {answer.err[-300:]!r}")
     return outcomes[answer.out]
 
 
@@ -89,7 +89,7 @@ cd .. && rmdir c{campaign_id:d} 2>/dev/null || :
 """
 
 
-def parse_purged(answer: Answer) -> None:
-    """Raise AnswerUnreadable unless all was removed."""
+def parse_purged(answer: ShellResult) -> None:
+    """Raise UnreadableOutput unless all was removed."""
     if answer.status != 0:
-        raise AnswerUnreadable(f"not all was removed (exit status {answer.status}): {answer.err.strip()[-300:]!r}")
+        raise UnreadableOutput(f"not all was removed (exit status {answer.status}): {answer.err.strip()[-300:]!r}")

@@ -8,8 +8,8 @@ import io
 import tarfile
 from collections.abc import Iterable, Sequence
 
-from cigri.errors import AnswerUnreadable
-from cigri.shell.results import Answer
+from cigri.errors import UnreadableOutput
+from cigri.shell.results import ShellResult
 from cigri.wrapper.input_cache import CACHE
 
 HEAD, FOOT = "cigri-bundle 1", "cigri-bundle end"
@@ -65,10 +65,10 @@ exit $cigri_status
 """
 
 
-def parse_taken(sums: Sequence[str], answer: Answer) -> set[str]:
-    """Those that are not there, as their bytes were others; raise AnswerUnreadable where not all have come."""
+def parse_taken(sums: Sequence[str], answer: ShellResult) -> set[str]:
+    """Those that are not there, as their bytes were others; raise UnreadableOutput where not all have come."""
     lines = answer.out.split("\n")
     if answer.status or lines[0] != HEAD or lines[-2:] != [FOOT, ""] or not {*lines[1:-2]} <= {*sums}:
         said = (answer.err or answer.out).strip()[-300:]
-        raise AnswerUnreadable(f"small inputs could not be written to the cluster: {said!r}")
+        raise UnreadableOutput(f"small inputs could not be written to the cluster: {said!r}")
     return {*sums} - {*lines[1:-2]}

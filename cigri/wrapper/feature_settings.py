@@ -9,7 +9,7 @@ OWN_KEYS = frozenset(["hs06_job", "max_swap_bytes"])
 
 
 @dataclass(frozen=True)
-class FeaturesPlan:
+class FeatureSpec:
     """`cpu` cores and `mem` MB (0: not said) on each of `nodes` were asked for; a task takes `estimate` seconds.
 
     `declared` holds values by key, MACHINE_KEYS and OWN_KEYS; `grace` is the shortest notice of a shutdown, in seconds.
@@ -28,7 +28,7 @@ class FeaturesPlan:
     factor: float = 1.0
 
 
-def features_header(plan: FeaturesPlan) -> str:
+def features_header(plan: FeatureSpec) -> str:
     """The settings that features.sh reads, in sh; it counts in thousandths where values are not whole."""
     unknown = plan.declared.keys() - MACHINE_KEYS - OWN_KEYS
     if unknown:

@@ -7,8 +7,8 @@ which nobody writes any more, or the directory `HASH.d` that it was packed from.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cigri.errors import AnswerUnreadable
-from cigri.shell.results import Answer
+from cigri.errors import UnreadableOutput
+from cigri.shell.results import ShellResult
 from cigri.wrapper.read_limits import IS_FILE
 
 CACHE = "cache"
@@ -71,13 +71,13 @@ cd -- {base}/{CACHE} 2>/dev/null || cd / # where none of them is
 """
 
 
-def parse_cached(files: Sequence[CachedFile], answer: Answer) -> CacheState:
+def parse_cached(files: Sequence[CachedFile], answer: ShellResult) -> CacheState:
     """In their order."""
     lines = answer.out.split("\n")
     free, told = lines[1] if len(lines) > 1 else "", lines[2:-2]
     is_whole = answer.status == 0 and lines[0] == CACHE_HEAD and lines[-2:] == [CACHE_FOOT, ""]
     if not is_whole or len(told) != len(files) or not all(line == IS_THERE or line.isdecimal() for line in told):
-        raise AnswerUnreadable(f"what lies in the cache was not told (exit status {answer.status}): {_said(answer)}")
+        raise UnreadableOutput(f"what lies in the cache was not told (exit status {answer.status}): {_said(answer)}")
     held = [None if line == IS_THERE else int(line) for line in told]
     return CacheState(held, int(free) * KILOBYTE if free.isdecimal() else None)
 
@@ -103,11 +103,11 @@ exit $cigri_status
 """
 
 
-def parse_held(answer: Answer) -> int:
-    """How many bytes there are; raise AnswerUnreadable where they could not be written."""
+def parse_held(answer: ShellResult) -> int:
+    """How many bytes there are; raise UnreadableOutput where they could not be written."""
     size = answer.out.removeprefix(HELD).strip()
     if answer.status or not answer.out.startswith(HELD) or not size.isdecimal():
-        raise AnswerUnreadable(f"an input could not be written to the cluster: {_said(answer)}")
+        raise UnreadableOutput(f"an input could not be written to the cluster: {_said(answer)}")
     return int(size)
 
 
@@ -140,10 +140,10 @@ fi
 """
 
 
-def parse_finished(answer: Answer) -> bool:
+def parse_finished(answer: ShellResult) -> bool:
     """False: what had come was not the file."""
     if answer.status or answer.out not in FINISHED:
-        raise AnswerUnreadable(f"an input could not be put in its place on the cluster: {_said(answer)}")
+        raise UnreadableOutput(f"an input could not be put in its place on the cluster: {_said(answer)}")
     return FINISHED[answer.out]
 
 
@@ -161,11 +161,11 @@ cd -- {base}/{CACHE} 2>/dev/null || exit 0 # there is none
 """
 
 
-def parse_dropped(answer: Answer) -> None:
-    """Raise AnswerUnreadable where some may be left."""
+def parse_dropped(answer: ShellResult) -> None:
+    """Raise UnreadableOutput where some may be left."""
     if answer.status:
-        raise AnswerUnreadable(f"inputs could not be removed from the cluster: {_said(answer)}")
+        raise UnreadableOutput(f"inputs could not be removed from the cluster: {_said(answer)}")
 
 
-def _said(answer: Answer) -> str:
+def _said(answer: ShellResult) -> str:
     return repr((answer.err or answer.out).strip()[-300:])

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from cigri.errors import AnswerUnreadable
-from cigri.shell.results import Answer
+from cigri.errors import UnreadableOutput
+from cigri.shell.results import ShellResult
 from cigri.wrapper.journal import JobKey
 from cigri.wrapper.read_limits import FILE_BYTES, IS_FILE, WRITE_NEW
 from cigri.wrapper.termination_cost import KEYS
@@ -66,8 +66,8 @@ echo '{HEAD}'
 """
 
 
-def parse_status_files(answer: Answer, keys: Sequence[JobKey]) -> dict[JobKey, dict[str, str]]:
-    """What each job says, which may be nothing; raise AnswerUnreadable when the answer is not whole."""
+def parse_status_files(answer: ShellResult, keys: Sequence[JobKey]) -> dict[JobKey, dict[str, str]]:
+    """What each job says, which may be nothing; raise UnreadableOutput when the answer is not whole."""
     statuses: dict[JobKey, dict[str, str]] = {}
     key = JobKey(0, 0, 0)
     for line in _lines(answer):
@@ -78,7 +78,7 @@ def parse_status_files(answer: Answer, keys: Sequence[JobKey]) -> dict[JobKey, d
             name, _, value = line[2:].partition(" ")
             statuses[key][name] = value
     if set(statuses) != set(keys):
-        raise AnswerUnreadable("the answer about the status of jobs is not about those that were asked for")
+        raise UnreadableOutput("the answer about the status of jobs is not about those that were asked for")
     return statuses
 
 
@@ -96,7 +96,7 @@ def withdraw(base: str, keys: Sequence[JobKey], *, machine_only: bool = False) -
     return _tell(base, keys, 'rm -f "$1"', machine_only)
 
 
-def parse_told(answer: Answer) -> set[JobKey]:
+def parse_told(answer: ShellResult) -> set[JobKey]:
     """The jobs that were told; others have ended, or the site tells them itself."""
     entries = [entry for line in _lines(answer) if (entry := STATUS_ENTRY.fullmatch(line)) and entry[4] == "told"]
     return {JobKey(int(entry[1]), int(entry[2]), int(entry[3])) for entry in entries}
@@ -126,9 +126,9 @@ def _calls(function: str, keys: Sequence[JobKey]) -> str:
     return "".join(f"{function} {key.campaign_id:d} {key.batch_id:d} {key.index:d}\n" for key in keys)
 
 
-def _lines(answer: Answer) -> list[str]:
+def _lines(answer: ShellResult) -> list[str]:
     lines = answer.out.split("\n")
     if answer.status != 0 or lines[0] != HEAD or lines[-2:] != [FOOT, ""]:
         error = answer.err[-300:]
-        raise AnswerUnreadable(f"the status of jobs did not come whole (exit status {answer.status}): {error!r}")
+        raise UnreadableOutput(f"the status of jobs did not come whole (exit status {answer.status}): {error!r}")
     return lines[1:-2]

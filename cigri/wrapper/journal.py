@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from cigri.errors import AnswerUnreadable
-from cigri.shell.results import Answer
+from cigri.errors import UnreadableOutput
+from cigri.shell.results import ShellResult
 from cigri.wrapper.read_limits import ANSWER_BYTES, BLOCKS, JOURNAL_LINES, LONGEST_RECORD
 from cigri.wrapper.records import StartRecord, TaskRecord, is_revoked, is_stop, parse_end, parse_start
 
@@ -31,7 +31,7 @@ class JournalState(StrEnum):
     NO_BATCH = "no_batch"  # nothing of the batch is there: never written, purged, or the home is not mounted
 
 
-class Journal(NamedTuple):
+class JobJournal(NamedTuple):
     """`start` is None in a STARTED one whose line was cut, or that is no plain file; `records`: tasks that have ended.
 
     `is_stopped`: no other task was begun.
@@ -85,17 +85,17 @@ echo 'cigri-journal end'
 """
 
 
-def parse_journal(answer: Answer, keys: Sequence[JobKey]) -> dict[JobKey, Journal]:
-    """The journal of every key; raise AnswerUnreadable when the answer is not whole."""
+def parse_journal(answer: ShellResult, keys: Sequence[JobKey]) -> dict[JobKey, JobJournal]:
+    """The journal of every key; raise UnreadableOutput when the answer is not whole."""
     lines = answer.out.split("\n")
     whole = answer.status == 0 and lines[0] == JOURNAL_HEAD and lines[-2:] == ["cigri-journal end", ""]
-    journals: dict[JobKey, Journal] = {}
+    journals: dict[JobKey, JobJournal] = {}
     records: dict[JobKey, list[TaskRecord]] = {}
     key = JobKey(0, 0, 0)
     for line in lines[1:-2] if whole else []:
         if entry := JOURNAL_ENTRY.fullmatch(line):
             key = JobKey(int(entry[1]), int(entry[2]), int(entry[3]))
-            journals[key] = Journal(JournalState(entry[4]))
+            journals[key] = JobJournal(JournalState(entry[4]))
         elif record := parse_end(line[2:]):
             records.setdefault(key, []).append(record)
         elif start := parse_start(line[2:]):
@@ -105,5 +105,5 @@ def parse_journal(answer: Answer, keys: Sequence[JobKey]) -> dict[JobKey, Journa
         elif is_revoked(line[2:]):
             journals[key] = journals[key]._replace(state=JournalState.VOIDED)
     if not whole or set(journals) != set(keys):
-        raise AnswerUnreadable(f"the journals did not come whole (exit status {answer.status}): {answer.err[-300:]!r}")
+        raise UnreadableOutput(f"the journals did not come whole (exit status {answer.status}): {answer.err[-300:]!r}")
     return {key: entry._replace(records=tuple(records.get(key, ()))) for key, entry in journals.items()}

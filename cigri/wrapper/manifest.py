@@ -8,8 +8,8 @@ from datetime import datetime
 from hashlib import sha256
 from typing import NamedTuple
 
-from cigri.errors import AnswerUnreadable
-from cigri.shell.results import Answer
+from cigri.errors import UnreadableOutput
+from cigri.shell.results import ShellResult
 from cigri.wrapper.read_limits import BLOCKS, FILES
 
 HEAD, FOOT = "cigri-batches 1", "cigri-batches end"
@@ -28,7 +28,7 @@ def new_batch_id() -> int:
     return 10**15 + secrets.randbelow(8 * 10**15)
 
 
-class Carried(NamedTuple):
+class ManifestTask(NamedTuple):
     """A task of a job: its id, its number in the campaign, and which attempt at it."""
 
     task_id: int
@@ -36,7 +36,7 @@ class Carried(NamedTuple):
     attempt: int
 
 
-class WrittenJob(NamedTuple):
+class ManifestJob(NamedTuple):
     """A job as its batch directory has it; `is_started`: it has a journal. `digest`: of what its tasks were."""
 
     campaign_id: int
@@ -46,7 +46,7 @@ class WrittenJob(NamedTuple):
     side: int
     walltime: int
     digest: str
-    tasks: tuple[Carried, ...]
+    tasks: tuple[ManifestTask, ...]
     is_started: bool
 
 
@@ -67,7 +67,7 @@ echo '{FOOT}'
 """
 
 
-def parse_batches(answer: Answer) -> dict[int, int]:
+def parse_batches(answer: ShellResult) -> dict[int, int]:
     """The campaign of each batch, as the directories say."""
     places = [re.fullmatch(r"\./c(\d{1,18})/b(\d{1,18})", line, re.ASCII) for line in _lines(answer)]
     return {int(place[2]): int(place[1]) for place in places if place}
@@ -92,9 +92,9 @@ echo '{HEAD}'
 """
 
 
-def parse_jobs(answer: Answer) -> list[WrittenJob]:
+def parse_jobs(answer: ShellResult) -> list[ManifestJob]:
     """The jobs that carry tasks; what is no line of ours is passed over, as anybody may write there."""
-    jobs: list[WrittenJob] = []
+    jobs: list[ManifestJob] = []
     campaign_id = batch_id = walltime = 0
     started: set[tuple[int, int]] = set()
     for line in _lines(answer):
@@ -106,15 +106,15 @@ def parse_jobs(answer: Answer) -> list[WrittenJob]:
             started.add((batch_id, int(index[1])))
         elif job := JOB_LINE.fullmatch(line):
             fields = (campaign_id, batch_id, int(job[1]), int(job[2]), int(job[3]), walltime, job[4], ())
-            jobs.append(WrittenJob(*fields, (batch_id, int(job[1])) in started))
+            jobs.append(ManifestJob(*fields, (batch_id, int(job[1])) in started))
         elif jobs and (task := TASK.fullmatch(line)):
-            carried = Carried(int(task[1]), int(task[2]), int(task[3]))
+            carried = ManifestTask(int(task[1]), int(task[2]), int(task[3]))
             jobs[-1] = jobs[-1]._replace(tasks=(*jobs[-1].tasks, carried))
     return [job for job in jobs if job.tasks and job.walltime and job.side]
 
 
-def _lines(answer: Answer) -> list[str]:
+def _lines(answer: ShellResult) -> list[str]:
     lines = answer.out.split("\n")
     if answer.status or lines[0] != HEAD or lines[-2:] != [FOOT, ""]:
-        raise AnswerUnreadable(f"the batches did not come whole (exit status {answer.status}): {answer.err[-300:]!r}")
+        raise UnreadableOutput(f"the batches did not come whole (exit status {answer.status}): {answer.err[-300:]!r}")
     return lines[1:-2]

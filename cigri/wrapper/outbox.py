@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from cigri.errors import AnswerUnreadable
-from cigri.shell.results import Answer
+from cigri.errors import UnreadableOutput
+from cigri.shell.results import ShellResult
 from cigri.wrapper.read_limits import ANSWER_BYTES, BLOCKS, FILES, LONGEST_RECORD
 from cigri.wrapper.records import TaskRecord, parse_end
 
@@ -24,7 +24,7 @@ FEWEST_RECORDS = 100  # files that a visit is told of, however slow the last one
 
 
 @dataclass(frozen=True)
-class Receipt:
+class OutboxReceipt:
     """What is stored of an outbox: how many lines of each file, and the files that are not needed any more.
 
     `files`: how many the next visit may tell of.
@@ -34,17 +34,17 @@ class Receipt:
     over: frozenset[str] = frozenset()
     files: int = FILES
 
-    def after_silence(self) -> "Receipt":
+    def after_silence(self) -> "OutboxReceipt":
         """For the visit after one that had no answer: perhaps there was too much to read."""
         return replace(self, files=max(FEWEST_RECORDS, self.files // 4))
 
-    def after_answer(self, lines: Mapping[str, int], over: frozenset[str]) -> "Receipt":
+    def after_answer(self, lines: Mapping[str, int], over: frozenset[str]) -> "OutboxReceipt":
         """For the visit after one that has told this, where this one is of `after_silence`."""
-        return Receipt(lines, over, min(FILES, 8 * self.files))
+        return OutboxReceipt(lines, over, min(FILES, 8 * self.files))
 
 
 @dataclass(frozen=True, slots=True)
-class Posted:
+class OutboxRecord:
     """A record and where its file's name says that it comes from; both are the user's to write, so check them."""
 
     batch_id: int
@@ -52,13 +52,13 @@ class Posted:
     record: TaskRecord
 
 
-class Collected(NamedTuple):
+class OutboxContents(NamedTuple):
     """What is new in an outbox; `lines` to be told once all records are stored, `left` files have more of them.
 
     The last lines of a file are not counted until they are whole: they are perhaps being written.
     """
 
-    records: tuple[Posted, ...]
+    records: tuple[OutboxRecord, ...]
     lines: Mapping[str, int]
     left: int
 
@@ -69,7 +69,7 @@ def place_of(name: str) -> tuple[int, int]:
     return int(batch_id), int(index)
 
 
-def collect(base: str, receipt: Receipt, limit: int = MOST_OUTBOX_LINES) -> str:
+def collect(base: str, receipt: OutboxReceipt, limit: int = MOST_OUTBOX_LINES) -> str:
     """sh text that removes the files that are over, and prints at most `limit` new lines of the others.
 
     Of what is no plain file, or too large for one of ours, it tells the name alone.
@@ -119,21 +119,21 @@ cigri_files=$(
 """
 
 
-def parse_collect(answer: Answer) -> Collected:
-    """Records and lines that are new; raise AnswerUnreadable when the answer is not whole."""
+def parse_collect(answer: ShellResult) -> OutboxContents:
+    """Records and lines that are new; raise UnreadableOutput when the answer is not whole."""
     lines = answer.out.removesuffix("\n").split("\n")
     foot = FOOT.fullmatch(lines[-1])
     if answer.status or lines[0] != OUTBOX_HEAD or not foot or int(foot[1]) != len(lines) - 2:
-        raise AnswerUnreadable(f"the outbox did not come whole (exit status {answer.status}): {answer.err[-300:]!r}")
+        raise UnreadableOutput(f"the outbox did not come whole (exit status {answer.status}): {answer.err[-300:]!r}")
     records, stored = [], {}
     for name, before, new in _files(lines[1:-1]):
         stored[name] = before
         batch_id, index = place_of(name)
         for number, line in enumerate(new, start=before + 1):
             if record := parse_end(line):
-                records.append(Posted(batch_id, index, record))
+                records.append(OutboxRecord(batch_id, index, record))
                 stored[name] = number
-    return Collected(tuple(records), stored, int(foot[2]))
+    return OutboxContents(tuple(records), stored, int(foot[2]))
 
 
 def _files(lines: Iterable[str]) -> Iterator[tuple[str, int, list[str]]]:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from io import BytesIO
 from typing import NamedTuple
 
-from cigri.errors import AnswerUnreadable
+from cigri.errors import UnreadableOutput
 from cigri.formats.untrusted_text import leads_below
-from cigri.shell.results import Answer, RawAnswer
+from cigri.shell.results import RawShellResult, ShellResult
 from cigri.wrapper.journal import JobKey
 
 MANY, ONE, NONE = b"cigri-files 1\n", b"cigri-file 1 ", b"cigri-file 1 absent\n"
@@ -20,7 +20,7 @@ MOST_NAMED = 60_000  # bytes: what xargs gives to one command in any case
 NO_ARCHIVE = (tarfile.TarError, ValueError, OverflowError, RecursionError)  # of what should be an archive, and is none
 
 
-class Parcel(NamedTuple):
+class OutputDirectory(NamedTuple):
     """The outputs of one attempt at a task."""
 
     key: JobKey
@@ -33,22 +33,22 @@ class Parcel(NamedTuple):
         return f"c{key.campaign_id:d}/b{key.batch_id:d}/{key.index:d}.{self.position:d}.d"
 
 
-class ParcelFile(NamedTuple):
+class RemoteOutputFile(NamedTuple):
     """A file of a parcel; its path is that below the parcel's directory, as the bytes that the cluster has for it."""
 
-    parcel: Parcel
+    parcel: OutputDirectory
     path: bytes
 
 
-class FilePiece(NamedTuple):
+class OutputFilePart(NamedTuple):
     """A file, or a part of it; size None: there is none, or it is told when it is asked for alone (a hard link)."""
 
-    file: ParcelFile
+    file: RemoteOutputFile
     size: int | None
     content: bytes
 
 
-def fetch_files(base: str, parcels: Sequence[Parcel], behind: ParcelFile | None, most: int) -> str:
+def fetch_files(base: str, parcels: Sequence[OutputDirectory], behind: RemoteOutputFile | None, most: int) -> str:
     """sh text that prints at most `most` bytes of the files of these parcels, those behind one of them."""
     names = " ".join(parcel.name for parcel in parcels)
     known = f"{behind.parcel.name}/".encode() + behind.path.replace(b"\n", b"\1") if behind else b""
@@ -67,7 +67,7 @@ find {names} -type f -print0 2>/dev/null | tr '\\n\\0' '\\1\\n' | LC_ALL=C sort 
 """
 
 
-def fetch_rest(base: str, file: ParcelFile, offset: int, most: int) -> str:
+def fetch_rest(base: str, file: RemoteOutputFile, offset: int, most: int) -> str:
     """sh text that prints at most `most` bytes of one file, from an offset on; no link on the way to it is followed."""
     return f"""\
 cigri_absent() {{ echo 'cigri-file 1 absent'; exit 0; }}
@@ -84,13 +84,13 @@ tail -c +{offset + 1:d} -- "$cigri_way" | head -c {most:d}
 """
 
 
-def parse_files(parcels: Sequence[Parcel], answer: RawAnswer) -> list[FilePiece]:
+def parse_files(parcels: Sequence[OutputDirectory], answer: RawShellResult) -> list[OutputFilePart]:
     """As many as had room; the last one may be a part. None: there are no more."""
     if not answer.out.startswith(MANY):
         said = answer.err.decode(errors="replace").strip()[-300:]
-        raise AnswerUnreadable(f"the outputs did not come (exit status {answer.status}): {said!r}")
+        raise UnreadableOutput(f"the outputs did not come (exit status {answer.status}): {said!r}")
     by_name = {parcel.name.encode(): parcel for parcel in parcels}
-    stream, pieces = answer.out[len(MANY) :], dict[ParcelFile, FilePiece]()
+    stream, pieces = answer.out[len(MANY) :], dict[RemoteOutputFile, OutputFilePart]()
     try:
         for member in _members(stream):
             *head, path = member.name.encode("utf-8", "surrogateescape").split(b"/", 3)
@@ -98,25 +98,25 @@ def parse_files(parcels: Sequence[Parcel], answer: RawAnswer) -> list[FilePiece]
             if parcel is None or not leads_below(path) or not (member.isreg() or member.islnk()):
                 continue
             content = stream[member.offset_data : member.offset_data + member.size] if member.isreg() else b""
-            file = ParcelFile(parcel, path)
-            pieces.setdefault(file, FilePiece(file, member.size if member.isreg() else None, content))
+            file = RemoteOutputFile(parcel, path)
+            pieces.setdefault(file, OutputFilePart(file, member.size if member.isreg() else None, content))
     except NO_ARCHIVE as error:
-        raise AnswerUnreadable(f"what should be an archive of outputs is none: {error}") from None
+        raise UnreadableOutput(f"what should be an archive of outputs is none: {error}") from None
     return list(pieces.values())
 
 
-def parse_rest(file: ParcelFile, answer: RawAnswer) -> list[FilePiece]:
+def parse_rest(file: RemoteOutputFile, answer: RawShellResult) -> list[OutputFilePart]:
     """One piece, or none where there is no such file."""
     head, newline, content = answer.out.removeprefix(ONE).partition(b"\n")
     if answer.out == NONE:
         return []
     if not answer.out.startswith(ONE) or not newline or not head.isdigit():
         said = answer.err.decode(errors="replace").strip()[-300:]
-        raise AnswerUnreadable(f"the output did not come (exit status {answer.status}): {said!r}")
-    return [FilePiece(file, int(head), content)]
+        raise UnreadableOutput(f"the output did not come (exit status {answer.status}): {said!r}")
+    return [OutputFilePart(file, int(head), content)]
 
 
-def drop_parcels(base: str, parcels: Sequence[Parcel]) -> str:
+def drop_parcels(base: str, parcels: Sequence[OutputDirectory]) -> str:
     """sh text that removes what has been brought; what is gone is no error."""
     names = "".join(f"{parcel.name}\n" for parcel in parcels)
     return f"""\
@@ -126,11 +126,11 @@ xargs rm -rf -- <<'EOF' || exit 74
 """
 
 
-def parse_dropped(answer: Answer) -> None:
-    """Raise AnswerUnreadable where some may be left."""
+def parse_dropped(answer: ShellResult) -> None:
+    """Raise UnreadableOutput where some may be left."""
     if answer.status:
         said = answer.err.strip()[-300:]
-        raise AnswerUnreadable(f"outputs could not be removed from the cluster (exit status {answer.status}): {said!r}")
+        raise UnreadableOutput(f"outputs could not be removed from the cluster (exit status {answer.status}): {said!r}")
 
 
 def _members(stream: bytes) -> list[tarfile.TarInfo]:
@@ -142,7 +142,7 @@ def _members(stream: bytes) -> list[tarfile.TarInfo]:
         try:
             while member := archive.next():
                 if member.size < 0:
-                    raise AnswerUnreadable(f"an output is told to have {member.size} bytes")
+                    raise UnreadableOutput(f"an output is told to have {member.size} bytes")
                 members.append(member)
         except tarfile.ReadError:
             if not members:

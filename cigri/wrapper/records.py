@@ -11,7 +11,7 @@ IMPOSSIBLE = -1
 SKEW = timedelta(days=1)  # of the clock of a node
 
 
-class Cause(StrEnum):
+class TaskEndCause(StrEnum):
     """Why a task has the exit code it has."""
 
     EXIT = "exit"  # its own
@@ -50,7 +50,7 @@ class TaskRecord(NamedTuple):
     attempt: int
     position: int
     exit_code: int
-    cause: Cause
+    cause: TaskEndCause
     start_ms: int
     duration_ms: int
     node: str
@@ -93,7 +93,7 @@ class StartRecord:
 ID, TIME, WORD = r"(\d{1,18})", r"(\d{1,13})", "([!-~]{1,200})"
 USED_AMOUNT = r"(\d{0,15})"
 END_RECORD = re.compile(
-    rf"end (?:1|2) {ID} {ID} {ID} {ID} (\d{{1,3}}) ({'|'.join(Cause)}) {TIME} {TIME} {WORD} {WORD} (?:{ID} {ID} )?"
+    rf"end (?:1|2) {ID} {ID} {ID} {ID} (\d{{1,3}}) ({'|'.join(TaskEndCause)}) {TIME} {TIME} {WORD} {WORD} (?:{ID} {ID} )?"
     rf"(use={USED_AMOUNT}:{USED_AMOUNT}:{USED_AMOUNT} )?\.",
     re.ASCII,
 )
@@ -110,7 +110,7 @@ def parse_end(line: str) -> TaskRecord | None:
     job_id, task_id, attempt, position, exit_code = (int(record[part]) for part in range(1, 6))
     start_ms, duration_ms = int(record[7]), int(record[8])
     node, remote_id = _known(record[9]), _known(record[10])
-    cause, brought = Cause(record[6]), (int(record[11] or 0), int(record[12] or 0))
+    cause, brought = TaskEndCause(record[6]), (int(record[11] or 0), int(record[12] or 0))
     use = TaskUse(*(int(record[part]) if record[part] else None for part in (14, 15, 16))) if record[13] else None
     return TaskRecord(
         job_id, task_id, attempt, position, exit_code, cause, start_ms, duration_ms, node, remote_id, *brought, use

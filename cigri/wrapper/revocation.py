@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from cigri.errors import AnswerUnreadable
-from cigri.shell.results import Answer
+from cigri.errors import UnreadableOutput
+from cigri.shell.results import ShellResult
 from cigri.wrapper.journal import JobKey
 
 HEAD, FOOT = "cigri-revoke 1", "cigri-revoke end"
@@ -35,12 +35,12 @@ echo '{HEAD}'
 """
 
 
-def parse_revoked(answer: Answer, keys: Sequence[JobKey]) -> set[JobKey]:
+def parse_revoked(answer: ShellResult, keys: Sequence[JobKey]) -> set[JobKey]:
     """Those that never start; of the others somebody else has the index, or nothing could be written."""
     lines = answer.out.split("\n")
     whole = answer.status == 0 and lines[0] == HEAD and lines[-2:] == [FOOT, ""]
     entries = [entry for line in lines[1:-2] if (entry := REVOKED_ENTRY.fullmatch(line))] if whole else []
     said = {JobKey(int(entry[1]), int(entry[2]), int(entry[3])): entry[4] for entry in entries}
     if set(said) != set(keys):
-        raise AnswerUnreadable(f"jobs were perhaps not revoked (exit status {answer.status}): {answer.err[-300:]!r}")
+        raise UnreadableOutput(f"jobs were perhaps not revoked (exit status {answer.status}): {answer.err[-300:]!r}")
     return {key for key, word in said.items() if word == "revoked"}

@@ -8,8 +8,8 @@ import tarfile
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cigri.errors import AnswerUnreadable
-from cigri.shell.results import RawAnswer
+from cigri.errors import UnreadableOutput
+from cigri.shell.results import RawShellResult
 from cigri.wrapper.batch_operations import Stream
 from cigri.wrapper.journal import JobKey
 from cigri.wrapper.read_limits import IS_FILE
@@ -18,7 +18,7 @@ MANY, ONE, NONE = b"cigri-outputs 1\n", b"cigri-output 1 ", b"cigri-output 1 abs
 TAR_BLOCK = tarfile.BLOCKSIZE
 
 
-class OutputPlace(NamedTuple):
+class StreamLocation(NamedTuple):
     """Which output it is."""
 
     key: JobKey
@@ -32,15 +32,15 @@ class OutputPlace(NamedTuple):
         return f"c{key.campaign_id:d}/b{key.batch_id:d}/{key.index:d}.{self.position:d}.{self.stream}"
 
 
-class Fetched(NamedTuple):
+class FetchedStream(NamedTuple):
     """An output, or a part of it; size None: there is no such file, or something in its place that is none."""
 
-    place: OutputPlace
+    place: StreamLocation
     size: int | None
     content: bytes
 
 
-def fetch_outputs(base: str, places: Sequence[OutputPlace], offset: int, most: int) -> str:
+def fetch_outputs(base: str, places: Sequence[StreamLocation], offset: int, most: int) -> str:
     """sh text that prints at most `most` bytes of these files; `offset`: of one alone, what is behind it."""
     if offset:
         (place,) = places
@@ -59,25 +59,25 @@ tar -cf - --no-recursion -T - <<'EOF' | head -c {most:d}
 """
 
 
-def parse_outputs(places: Sequence[OutputPlace], answer: RawAnswer) -> list[Fetched]:
+def parse_outputs(places: Sequence[StreamLocation], answer: RawShellResult) -> list[FetchedStream]:
     """In their order; those at the end are not told of that had no room."""
     if answer.out == NONE:
-        return [Fetched(place, None, b"") for place in places]
+        return [FetchedStream(place, None, b"") for place in places]
     if answer.out.startswith(ONE):
         head, _, content = answer.out.removeprefix(ONE).partition(b"\n")
         if len(places) == 1 and head.isdigit():
-            return [Fetched(places[0], int(head), content)]
+            return [FetchedStream(places[0], int(head), content)]
     elif answer.out.startswith(MANY):
         told = list(_files(memoryview(answer.out)[len(MANY) :], places))
         if told:
             return told
     said = answer.err.decode(errors="replace").strip()[-300:]
-    raise AnswerUnreadable(f"the outputs did not come (exit status {answer.status}): {said!r}")
+    raise UnreadableOutput(f"the outputs did not come (exit status {answer.status}): {said!r}")
 
 
-def _files(stream: memoryview, places: Sequence[OutputPlace]) -> Iterator[Fetched]:
+def _files(stream: memoryview, places: Sequence[StreamLocation]) -> Iterator[FetchedStream]:
     """As tar told of them; a stream without its end was cut."""
-    found: dict[str, Fetched] = {}
+    found: dict[str, FetchedStream] = {}
     by_name = {place.name: place for place in places}
     is_whole, start = False, 0
     while not is_whole and start + TAR_BLOCK <= len(stream):
@@ -87,14 +87,14 @@ def _files(stream: memoryview, places: Sequence[OutputPlace]) -> Iterator[Fetche
             is_whole = True
             continue
         except tarfile.HeaderError as error:
-            raise AnswerUnreadable(f"what should be an archive of outputs is none: {error}") from None
+            raise UnreadableOutput(f"what should be an archive of outputs is none: {error}") from None
         if head.size < 0:
-            raise AnswerUnreadable(f"an output is told to have {head.size} bytes")
+            raise UnreadableOutput(f"an output is told to have {head.size} bytes")
         start += TAR_BLOCK
         if head.name in by_name and head.type in (tarfile.REGTYPE, tarfile.AREGTYPE):
             content = bytes(stream[start : start + head.size])
-            found[head.name] = Fetched(by_name[head.name], head.size, content)
+            found[head.name] = FetchedStream(by_name[head.name], head.size, content)
         start += -(-head.size // TAR_BLOCK) * TAR_BLOCK
     last = max((number for number, place in enumerate(places) if place.name in found), default=-1)
     for place in places if is_whole else places[: last + 1]:
-        yield found.get(place.name, Fetched(place, None, b""))
+        yield found.get(place.name, FetchedStream(place, None, b""))

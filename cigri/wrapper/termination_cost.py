@@ -23,7 +23,7 @@ NUMBERS = {
 KEYS = (*NUMBERS, "can_postpone_last_job", "priority_factor")
 
 
-class Status(NamedTuple):
+class JobStatusReport(NamedTuple):
     """`can_postpone_last_job`: ends are those of the jobs within the pilot so far; it may start more of them."""
 
     used_cpu: float | None = None
@@ -37,10 +37,10 @@ class Status(NamedTuple):
     priority_factor: float | None = None
 
 
-class StatusReading(NamedTuple):
+class ParsedJobStatus(NamedTuple):
     """What could be believed, and why the rest could not."""
 
-    status: Status
+    status: JobStatusReport
     ignored: tuple[str, ...]
 
 
@@ -64,7 +64,7 @@ class AssessedJob(NamedTuple):
         return max(self.begun, default=None)
 
 
-class Figures(NamedTuple):
+class TerminationCost(NamedTuple):
     """What the end of a running job would waste."""
 
     remaining_time: float | None
@@ -81,14 +81,14 @@ class Figures(NamedTuple):
     """Whether the job itself says so."""
 
 
-class Victim(NamedTuple):
+class KillCandidate(NamedTuple):
     """A job that could be killed, and what that wastes."""
 
     job: AssessedJob
-    figures: Figures
+    figures: TerminationCost
 
 
-def parse_status(values: Mapping[str, str], allocated: int) -> StatusReading:
+def parse_status(values: Mapping[str, str], allocated: int) -> ParsedJobStatus:
     """Read a set of values; one that claims more cores than the job has is not believed in anything."""
     read: dict[str, float | bool] = {}
     ignored = []
@@ -99,19 +99,19 @@ def parse_status(values: Mapping[str, str], allocated: int) -> StatusReading:
             ignored.append(f"{key}: {error}")
     used = read.get("used_cpu")
     if used is not None and used > allocated:
-        return StatusReading(
-            Status(), (*ignored, f"used_CPU: {used:g} of {allocated} cores: nothing of it is believed")
+        return ParsedJobStatus(
+            JobStatusReport(), (*ignored, f"used_CPU: {used:g} of {allocated} cores: nothing of it is believed")
         )
-    return StatusReading(Status(**read), tuple(ignored))  # type: ignore[arg-type]  # _value gives each its type
+    return ParsedJobStatus(JobStatusReport(**read), tuple(ignored))  # type: ignore[arg-type]  # _value gives each its type
 
 
-def remaining_time(status: Status, now: float, *, is_enforced: bool = False) -> float | None:
+def remaining_time(status: JobStatusReport, now: float, *, is_enforced: bool = False) -> float | None:
     """Seconds until the last job within the pilot ends, as it expects or (`is_enforced`) as its limit enforces."""
     end = status.last_max_job_end if is_enforced else status.last_exp_job_end
     return None if end is None else max(end - now, 0.0)
 
 
-def draining_waste(status: Status, allocated: int, now: float) -> float | None:
+def draining_waste(status: JobStatusReport, allocated: int, now: float) -> float | None:
     """CPU seconds that are idle from now on if the pilot starts nothing more; None: its status does not tell."""
     used, first, later = status.used_cpu, status.first_exp_job_end, status.add_final_exp_waste
     if used is None or first is None or later is None:
@@ -119,7 +119,7 @@ def draining_waste(status: Status, allocated: int, now: float) -> float | None:
     return (allocated - used) * max(first - now, 0.0) + later
 
 
-def kill_waste(status: Status, now: float) -> float | None:
+def kill_waste(status: JobStatusReport, now: float) -> float | None:
     """CPU seconds computed so far that would be lost if the pilot were killed now; None: its status does not tell."""
     used, start, before = status.used_cpu, status.last_job_start, status.add_uncom_time
     if used is None or start is None or before is None:
@@ -127,17 +127,17 @@ def kill_waste(status: Status, now: float) -> float | None:
     return before + used * max(now - start, 0.0)
 
 
-def known_to_grid(job: AssessedJob) -> Status:
+def known_to_grid(job: AssessedJob) -> JobStatusReport:
     """The status of a job that says nothing, as cigri/wrapper/features.sh would write it from what the grid knows."""
     last, share = job.last_start, job.cores / job.side
     if last is None:
-        return Status(used_cpu=float(job.cores), last_max_job_end=job.limit)
+        return JobStatusReport(used_cpu=float(job.cores), last_max_job_end=job.limit)
     ends = [] if job.estimate is None else [start + job.estimate for start in job.begun]
     first_end, last_end = min(ends, default=None), max(ends, default=None)
     idle: float | None = 0.0 if job.side == 1 else None
     if first_end is not None and last_end is not None:
         idle = job.cores * (last_end - first_end) - share * sum(end - first_end for end in ends)
-    return Status(
+    return JobStatusReport(
         used_cpu=share * len(job.begun),
         last_job_start=last,
         first_exp_job_end=first_end,
@@ -148,15 +148,15 @@ def known_to_grid(job: AssessedJob) -> Status:
     )
 
 
-def assess(job: AssessedJob, status: Status, now: float) -> Figures:
+def assess(job: AssessedJob, status: JobStatusReport, now: float) -> TerminationCost:
     """The figures of a job; each that its own status does not yield is the grid's."""
     grid, own = known_to_grid(job), status.used_cpu is not None
     chosen = [status, grid] if own else [grid]
 
-    def first(formula: Callable[[Status], float | None]) -> float | None:
+    def first(formula: Callable[[JobStatusReport], float | None]) -> float | None:
         return next((figure for source in chosen if (figure := formula(source)) is not None), None)
 
-    return Figures(
+    return TerminationCost(
         first(lambda source: remaining_time(source, now)),
         first(lambda source: remaining_time(source, now, is_enforced=True)),
         first(lambda source: draining_waste(source, job.cores, now)),
@@ -166,20 +166,20 @@ def assess(job: AssessedJob, status: Status, now: float) -> Figures:
     )
 
 
-def least_waste_first(victims: Iterable[Victim]) -> list[Victim]:
+def least_waste_first(victims: Iterable[KillCandidate]) -> list[KillCandidate]:
     """In the order in which to kill: least waste for each core first, then the youngest; unknown ones last.
 
     A priority counts among jobs of one user only: it changes who of them goes, never which user is hit.
     """
     by_waste = sorted(victims, key=_cost)
-    by_user: dict[str, list[Victim]] = {}
+    by_user: dict[str, list[KillCandidate]] = {}
     for victim in by_waste:
         by_user.setdefault(victim.job.user, []).append(victim)
     turns = {user: iter(sorted(jobs, key=_priority)) for user, jobs in by_user.items()}
     return [next(turns[victim.job.user]) for victim in by_waste]
 
 
-def enough(victims: Sequence[Victim], cores: int) -> list[Victim]:
+def enough(victims: Sequence[KillCandidate], cores: int) -> list[KillCandidate]:
     """The first of them that free so many cores; all, when they are too few."""
     chosen, freed = [], 0
     for victim in victims:
@@ -190,12 +190,12 @@ def enough(victims: Sequence[Victim], cores: int) -> list[Victim]:
     return chosen
 
 
-def _cost(victim: Victim) -> tuple[float, float, int]:
+def _cost(victim: KillCandidate) -> tuple[float, float, int]:
     waste, start = victim.figures.kill_waste, victim.job.last_start
     return (math.inf if waste is None else waste / victim.job.cores, -(start or 0.0), victim.job.job_id)
 
 
-def _priority(victim: Victim) -> float:
+def _priority(victim: KillCandidate) -> float:
     """A job that says nothing ranks like 0."""
     return victim.figures.priority or 0.0
 

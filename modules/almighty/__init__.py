@@ -15,14 +15,14 @@ from apscheduler.triggers.interval import IntervalTrigger
 
 from cigri.database import WAKE_CHANNEL, Database
 from cigri.errors import DatabaseUnavailable
-from cigri.flow.module_passes import HOLD_LIFE, Pass, put_pass
+from cigri.flow.module_passes import HOLD_LIFE, ModulePass, put_pass
 from cigri.flow.quarantines import put_campaign_failures
-from cigri.flow.remote_command_counts import NOTHING, Spent
+from cigri.flow.remote_command_counts import NOTHING, RemoteCommandCosts
 from cigri.formats.units import HOUR
 from cigri.lifecycle import CYCLE
 from cigri.runtime.pass_context import has_news, whoami
 from cigri.settings.sections import Settings
-from modules.almighty.worker import PassOutcome, Worker
+from modules.almighty.worker import ModuleWorker, PassResult
 
 logger = logging.getLogger(__name__)
 
@@ -38,11 +38,11 @@ class Almighty:
 
     def __init__(self, database: Database, settings: Settings) -> None:
         self._database, self._settings = database, settings
-        self._workers = {name: Worker(name) for name in (*CYCLE, "janitor")}
+        self._workers = {name: ModuleWorker(name) for name in (*CYCLE, "janitor")}
         self._stop = threading.Event()
         self._cycle = threading.Lock()
         self._unnoted: dict[str, int] = {}
-        self._spent: dict[str, dict[str, Spent]] = {}
+        self._spent: dict[str, dict[str, RemoteCommandCosts]] = {}
         self._noted: dict[str, float] = {}
         self._scheduler = BackgroundScheduler(timezone="UTC")
 
@@ -98,7 +98,7 @@ class Almighty:
             logger.warning("%s: %s", name, outcome.error)
             return False
         seconds = time.monotonic() - started
-        done = Pass(
+        done = ModulePass(
             name,
             whoami()[0],
             outcome.pid,
@@ -119,7 +119,7 @@ class Almighty:
             self._blame(name, outcome)
         return True
 
-    def _blame(self, name: str, outcome: PassOutcome) -> None:
+    def _blame(self, name: str, outcome: PassResult) -> None:
         """The campaign that the pass did not get over is left out of the next ones."""
         try:
             with self._database.begin() as conn:
@@ -127,7 +127,7 @@ class Almighty:
         except DatabaseUnavailable as error:
             logger.warning("Campaign %s, at which %s ended, could not be noted: %s", outcome.campaign_id, name, error)
 
-    def _note(self, done: Pass, spent: Mapping[str, Spent]) -> None:
+    def _note(self, done: ModulePass, spent: Mapping[str, RemoteCommandCosts]) -> None:
         self._unnoted[done.name] = self._unnoted.get(done.name, 0) + 1
         unnoted = self._spent.setdefault(done.name, {})
         for cluster, costs in spent.items():

@@ -13,11 +13,11 @@ from typing import NamedTuple
 from cigri.database import Database
 from cigri.errors import CigriError, DatabaseUnavailable
 from cigri.flow.module_passes import NO_SESSIONS, NOWHERE
-from cigri.flow.remote_command_counts import Spent
-from cigri.gateway.transport_gateway import Gateway
+from cigri.flow.remote_command_counts import RemoteCommandCosts
+from cigri.gateway.transport_gateway import TransportGateway
 from cigri.installation import database_url
 from cigri.runtime.logging_setup import set_up_log
-from cigri.runtime.pass_context import Tools, collect_seldom
+from cigri.runtime.pass_context import PassContext, collect_seldom
 from cigri.settings.loading import load
 
 logger = logging.getLogger(__name__)
@@ -41,17 +41,17 @@ CONTEXT.set_forkserver_preload([*PRELOADED])
 WORKER_PATIENCE = 10.0  # seconds that a worker gets to end by itself
 
 
-class PassOutcome(NamedTuple):
+class PassResult(NamedTuple):
     pid: int
     counts: Mapping[str, int]
     error: str
     is_database_away: bool = False
     campaign_id: int = 0  # that the pass was at when the process was killed or died
-    spent: Mapping[str, Spent] = NOWHERE  # of a process that was killed nobody knows
+    spent: Mapping[str, RemoteCommandCosts] = NOWHERE  # of a process that was killed nobody knows
     sessions: Mapping[str, int] = NO_SESSIONS  # which end with the process
 
 
-class Worker:
+class ModuleWorker:
     """The process of one module; it is started at the first pass, and again after it was killed or died."""
 
     def __init__(self, name: str) -> None:
@@ -60,7 +60,7 @@ class Worker:
         self._pipe: Connection | None = None
         self._campaign = CONTEXT.RawValue("q", 0)
 
-    def run(self, deadline: float) -> PassOutcome:
+    def run(self, deadline: float) -> PassResult:
         """One pass, of at most `deadline` seconds, or the process is killed; what goes wrong is in the outcome."""
         if self._process is None or not self._process.is_alive() or self._pipe is None:
             self._start()
@@ -73,15 +73,15 @@ class Worker:
             if not self._pipe.poll(deadline):
                 self._kill()
                 late = f"the pass took longer than {deadline:g} s and was killed"
-                return PassOutcome(pid, {}, late, campaign_id=self._campaign.value)
+                return PassResult(pid, {}, late, campaign_id=self._campaign.value)
             counts, error, is_database_away, spent, sessions = self._pipe.recv()
         except (EOFError, OSError):
             self._process.join(WORKER_PATIENCE)
             code = self._process.exitcode
             self._kill()
             dead = f"the process died during the pass (exit code {code})"
-            return PassOutcome(pid, {}, dead, campaign_id=self._campaign.value)
-        return PassOutcome(pid, counts, error, is_database_away, spent=spent, sessions=sessions)
+            return PassResult(pid, {}, dead, campaign_id=self._campaign.value)
+        return PassResult(pid, counts, error, is_database_away, spent=spent, sessions=sessions)
 
     def close(self) -> None:
         """Let the process end after what it does now; after WORKER_PATIENCE seconds it is killed."""
@@ -117,7 +117,7 @@ def _serve(name: str, pipe: Connection, campaign: c_longlong) -> None:
     def mark(campaign_id: int) -> None:
         campaign.value = campaign_id  # shared with the almighty, which reads it when we are gone
 
-    tools = Tools(database, settings, Gateway(), mark)
+    tools = PassContext(database, settings, TransportGateway(), mark)
     run_once = importlib.import_module(f"modules.{name}").run_once
     collect_seldom()
     while True:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from cigri.errors import ConfigError
 from cigri.flow.launches import NewJob, put_jobs, put_replicas
-from cigri.flow.offers import TakenOffer, take_offers
+from cigri.flow.offers import ClaimedOffer, take_offers
 from cigri.flow.task_places import take_furnished
 from cigri.flow.tasks import Backlog, WaitingTask, list_backlogs, take_continuing, take_waiting
 from cigri.flow.views.job_destinations import BucketShare, list_closed
@@ -23,23 +23,23 @@ from cigri.flow.views.job_sizing import list_crews, list_grounds, list_share_pac
 from cigri.flow.views.queued_jobs import list_asked, list_queued, lock_queues
 from cigri.flow.views.stragglers import burnt, list_tries
 from cigri.lifecycle.active_scheduler import serving
-from cigri.runtime.failure_isolation import FAULTS, Isolation, once_more_isolated
-from cigri.runtime.pass_context import Report, Tools
+from cigri.runtime.failure_isolation import FAULTS, FailureIsolation, once_more_isolated
+from cigri.runtime.pass_context import PassContext, Report
 from cigri.runtime.time_limit import PURE_LIMIT, refuse_stopped, time_limit
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from modules.campaign_schedulers.jobs.bucket_order import by_bucket
-from modules.campaign_schedulers.jobs.completion_model import Outlook
-from modules.campaign_schedulers.jobs.grouping import Paces, Size, Sizes, limited, sizes_of
-from modules.campaign_schedulers.jobs.longest_first import Offered, Portion, portions
-from modules.campaign_schedulers.jobs.queue_budget import Queues, Waiting
+from modules.campaign_schedulers.jobs.completion_model import CompletionModel
+from modules.campaign_schedulers.jobs.grouping import JobSize, Paces, Sizes, limited, sizes_of
+from modules.campaign_schedulers.jobs.longest_first import OfferedJobs, TaskAllotment, portions
+from modules.campaign_schedulers.jobs.queue_budget import QueueBudget, QueueOccupancy
 from modules.campaign_schedulers.jobs.retry_placement import elsewhere
 
 CAMPAIGN_SCHEDULERS = "campaign_schedulers"
 MOST_TRIES = 20_000  # live attempts that are looked at in a cycle
 
 
-class Place(NamedTuple):
+class JobSlots(NamedTuple):
     """Room for `jobs` jobs on a cluster, each with at most `tasks` tasks; `startable`: as forecast, start at once."""
 
     cluster_id: int
@@ -55,11 +55,11 @@ class Assignment(NamedTuple):
     tasks: tuple[int, ...]
 
 
-Choose = Callable[[int, Sequence[Place]], Iterator[Assignment]]
+Choose = Callable[[int, Sequence[JobSlots]], Iterator[Assignment]]
 """Given the number of waiting tasks, best first, and the places: no task twice, no more jobs or tasks than offered."""
 
 
-class ServedCampaigns(NamedTuple):
+class SchedulingFacts(NamedTuple):
     """All that is read before campaigns are served: what they have done, and what they may have.
 
     `closed` by campaign: buckets that may not go to a cluster. `asked` by campaign and bucket: what its jobs ask the
@@ -70,32 +70,32 @@ class ServedCampaigns(NamedTuple):
     paces: Paces
     closed: Mapping[int, Collection[BucketShare]]
     asked: Mapping[int, Mapping[int, int]]
-    waiting: Waiting
+    waiting: QueueOccupancy
     backlogs: Mapping[int, Backlog]
     stopped: Counter[str]  # schedulers that went on for ever, and how often in this pass
 
 
-def run_once(tools: Tools) -> Report:
+def run_once(tools: PassContext) -> Report:
     """Turn every offer into jobs to launch."""
     return once_more_isolated(lambda is_isolated: _pass(tools, is_isolated=is_isolated))
 
 
-def _pass(tools: Tools, *, is_isolated: bool) -> Report:
+def _pass(tools: PassContext, *, is_isolated: bool) -> Report:
     report: Report = Counter()
     with tools.database.begin() as conn:
         offers = take_offers(conn)
         if not offers:
             return report
-        isolation = Isolation(conn, CAMPAIGN_SCHEDULERS)
+        isolation = FailureIsolation(conn, CAMPAIGN_SCHEDULERS)
         offers = [offer for offer in offers if not isolation.is_left_out(offer.campaign_id)]
-        by_campaign: dict[int, list[TakenOffer]] = defaultdict(list)
+        by_campaign: dict[int, list[ClaimedOffer]] = defaultdict(list)
         for offer in offers:
             by_campaign[offer.campaign_id].append(offer)
         served = set(by_campaign)
         paces = _paces(conn, offers)
         closed, asked, backlogs = list_closed(conn, served), list_asked(conn, served), list_backlogs(conn, served)
         lock_queues(conn)
-        campaigns = ServedCampaigns(paces, closed, asked, Waiting(list_queued(conn)), backlogs, Counter())
+        campaigns = SchedulingFacts(paces, closed, asked, QueueOccupancy(list_queued(conn)), backlogs, Counter())
         for campaign_id, in_turn in groupby(offers, key=lambda offer: offer.campaign_id):
             tools.mark(campaign_id)
             with isolation.savepoint(campaign_id) if is_isolated else nullcontext():
@@ -108,9 +108,9 @@ def _pass(tools: Tools, *, is_isolated: bool) -> Report:
 def _serve(
     conn: Connection,
     settings: Settings,
-    offers: Sequence[TakenOffer],
-    in_turn: Sequence[TakenOffer],
-    campaigns: ServedCampaigns,
+    offers: Sequence[ClaimedOffer],
+    in_turn: Sequence[ClaimedOffer],
+    campaigns: SchedulingFacts,
 ) -> Report:
     """Make jobs for those of the offers to a campaign that stand together in line: `in_turn`."""
     campaign_id = offers[0].campaign_id
@@ -118,7 +118,7 @@ def _serve(
     served = _served([limited(offer, sizes) for offer in in_turn], campaigns.paces, settings.policy.scheduler)
     shut = campaigns.closed.get(campaign_id, set())
     by_cluster = {offer.cluster_id: offer for offer in served}
-    queues = Queues(by_cluster, campaigns.asked.get(campaign_id, {}), campaigns.waiting)
+    queues = QueueBudget(by_cluster, campaigns.asked.get(campaign_id, {}), campaigns.waiting)
     backlog, patience = campaigns.backlogs.get(campaign_id), settings.jobs.same_cluster
     scheduler = served[0].scheduler
     refuse_stopped(scheduler, campaigns.stopped[scheduler])
@@ -132,13 +132,13 @@ def _serve(
     return Counter({"jobs": made, "replicas": _replicate(conn, served, jobs)})
 
 
-def _paces(conn: Connection, offers: Sequence[TakenOffer]) -> Paces:
+def _paces(conn: Connection, offers: Sequence[ClaimedOffer]) -> Paces:
     """By campaign and cluster, of those that are no tests: a test is one job with one task, whatever its pace."""
     wanted = {offer.campaign_id for offer in offers if offer.type is not CampaignType.TEST}
     return {(pace.campaign_id, pace.cluster_id): pace for pace in list_share_paces(conn, wanted)} if wanted else {}
 
 
-def _served(offers: Sequence[TakenOffer], paces: Paces, default: str) -> list[TakenOffer]:
+def _served(offers: Sequence[ClaimedOffer], paces: Paces, default: str) -> list[ClaimedOffer]:
     """One campaign's offers, with the name of the scheduler that serves it now."""
     first = offers[0]
     its_paces = [pace for (campaign_id, _), pace in paces.items() if campaign_id == first.campaign_id]
@@ -156,10 +156,10 @@ def _served(offers: Sequence[TakenOffer], paces: Paces, default: str) -> list[Ta
 def _jobs(
     conn: Connection,
     campaign_id: int,
-    offers: Sequence[TakenOffer],
+    offers: Sequence[ClaimedOffer],
     sizes: Sizes,
     closed: Collection[BucketShare],
-    queues: Queues,
+    queues: QueueBudget,
     patience: float,
     backlog: Backlog | None,
 ) -> list[NewJob]:
@@ -175,7 +175,7 @@ def _jobs(
         if offer.jobs > len(continued):
             places[offer.cluster_id] = offer._replace(jobs=offer.jobs - len(continued))
     if places:
-        most = {cluster_id: sizes.get((campaign_id, cluster_id), Size()) for cluster_id in places}
+        most = {cluster_id: sizes.get((campaign_id, cluster_id), JobSize()) for cluster_id in places}
         rooms = {cluster_id: offer.jobs * most[cluster_id].tasks for cluster_id, offer in places.items()}
         shut = {*closed, *queues.full()}
         if backlog is not None:
@@ -189,23 +189,23 @@ def _jobs(
 def _where_furnished(
     conn: Connection,
     campaign_id: int,
-    offers: Sequence[TakenOffer],
+    offers: Sequence[ClaimedOffer],
     sizes: Sizes,
     closed: Collection[BucketShare],
-    queues: Queues,
+    queues: QueueBudget,
     patience: float,
 ) -> list[NewJob]:
     """Each cluster gets those tasks whose own inputs are there."""
     jobs: list[NewJob] = []
     for offer in offers:
         cluster_id = offer.cluster_id
-        most = {cluster_id: sizes.get((campaign_id, cluster_id), Size())}
+        most = {cluster_id: sizes.get((campaign_id, cluster_id), JobSize())}
         tasks = take_furnished(conn, campaign_id, cluster_id, offer.jobs * most[cluster_id].tasks, patience)
         jobs += assign(tasks, {cluster_id: offer}, most, {*closed, *queues.full()}, queues)
     return jobs
 
 
-def _fitting(tasks: Sequence[WaitingTask], cluster_id: int, queues: Queues) -> Iterator[WaitingTask]:
+def _fitting(tasks: Sequence[WaitingTask], cluster_id: int, queues: QueueBudget) -> Iterator[WaitingTask]:
     """Those for which there is room in the queue, a job for each; the others go on waiting."""
     for task in tasks:
         if queues.room(task.bucket_id, cluster_id) > 0:
@@ -213,9 +213,11 @@ def _fitting(tasks: Sequence[WaitingTask], cluster_id: int, queues: Queues) -> I
             yield task
 
 
-def _portions(conn: Connection, campaign_id: int, backlog: Backlog, places: Mapping[int, TakenOffer]) -> list[Portion]:
-    outlook = Outlook(list_grounds(conn, campaign_id))
-    offered = {id: Offered(offer.jobs, min(offer.jobs, offer.at_once)) for id, offer in places.items()}
+def _portions(
+    conn: Connection, campaign_id: int, backlog: Backlog, places: Mapping[int, ClaimedOffer]
+) -> list[TaskAllotment]:
+    outlook = CompletionModel(list_grounds(conn, campaign_id))
+    offered = {id: OfferedJobs(offer.jobs, min(offer.jobs, offer.at_once)) for id, offer in places.items()}
     return portions(outlook, list_crews(conn, campaign_id), backlog, offered)
 
 
@@ -223,11 +225,11 @@ def _longest_first(
     conn: Connection,
     campaign_id: int,
     free: Sequence[WaitingTask],
-    places: Mapping[int, TakenOffer],
-    most: Mapping[int, Size],
+    places: Mapping[int, ClaimedOffer],
+    most: Mapping[int, JobSize],
     closed: Collection[BucketShare],
-    queues: Queues,
-    line: Sequence[Portion],
+    queues: QueueBudget,
+    line: Sequence[TaskAllotment],
 ) -> list[NewJob]:
     """Of tasks that ran before, each portion takes the longest that its cluster is fast enough for."""
     jobs: list[NewJob] = []
@@ -245,7 +247,7 @@ def _longest_first(
     return elsewhere(jobs, places, {*closed, *queues.full()})
 
 
-def _replicate(conn: Connection, offers: Sequence[TakenOffer], jobs: Sequence[NewJob]) -> int:
+def _replicate(conn: Connection, offers: Sequence[ClaimedOffer], jobs: Sequence[NewJob]) -> int:
     """Use what the waiting tasks of a campaign leave of its offers for second attempts, if its user wants them."""
     from modules.campaign_schedulers.finalize import replicate  # a scheduler: it imports from here
 
@@ -256,7 +258,7 @@ def _replicate(conn: Connection, offers: Sequence[TakenOffer], jobs: Sequence[Ne
     if first.have_inputs or first.replica_budget is None or first.max_replicas is None or not +left:
         return 0
     tries = list_tries(conn, first.campaign_id, MOST_TRIES)
-    outlook = Outlook(list_grounds(conn, first.campaign_id), tries)
+    outlook = CompletionModel(list_grounds(conn, first.campaign_id), tries)
     budget = first.replica_budget * outlook.used - burnt(conn, first.campaign_id)
     try_of, offer_of = {live.task_id: live for live in tries}, {offer.cluster_id: offer for offer in offers}
     new = []
@@ -268,32 +270,32 @@ def _replicate(conn: Connection, offers: Sequence[TakenOffer], jobs: Sequence[Ne
 
 def assign(
     tasks: Sequence[WaitingTask],
-    offers: Mapping[int, TakenOffer],
-    most: Mapping[int, Size],
+    offers: Mapping[int, ClaimedOffer],
+    most: Mapping[int, JobSize],
     closed: Collection[BucketShare] = (),
-    queues: Queues | None = None,
+    queues: QueueBudget | None = None,
 ) -> list[NewJob]:
     """The jobs that the campaign's scheduler makes of its tasks, none larger than `most` says of its cluster.
 
     A job has tasks of one bucket, and goes nowhere where that is `closed`. A task that has failed on a cluster changes
     places with another one, if that takes it elsewhere.
     """
-    queues = queues or Queues(offers)
+    queues = queues or QueueBudget(offers)
     jobs = list(_assigned(tasks, offers, most, closed, queues))
     return elsewhere(jobs, offers, {*closed, *queues.full()})
 
 
 def _assigned(
     tasks: Sequence[WaitingTask],
-    offers: Mapping[int, TakenOffer],
-    most: Mapping[int, Size],
+    offers: Mapping[int, ClaimedOffer],
+    most: Mapping[int, JobSize],
     closed: Collection[BucketShare],
-    queues: Queues,
+    queues: QueueBudget,
 ) -> Iterator[NewJob]:
     """A task that has died with its job before goes alone: it may be what kills them."""
     left = Counter({cluster_id: offer.jobs for cluster_id, offer in offers.items()})
     for alike, is_alone in by_bucket(tasks, offers, closed):
-        sizes, bucket_id = dict.fromkeys(most, Size()) if is_alone else most, alike[0].bucket_id
+        sizes, bucket_id = dict.fromkeys(most, JobSize()) if is_alone else most, alike[0].bucket_id
         rooms = {
             cluster_id: min(left[cluster_id], queues.room(bucket_id, cluster_id)) // sizes[cluster_id].side
             for cluster_id in offers
@@ -308,12 +310,12 @@ def _assigned(
             yield NewJob(chosen.cluster_id, offer.width * side, offer.walltime, together, side)
 
 
-def _place(offer: TakenOffer, jobs: int, size: Size) -> Place:
+def _place(offer: ClaimedOffer, jobs: int, size: JobSize) -> JobSlots:
     startable = None if offer.startable is None else offer.startable // size.side
-    return Place(offer.cluster_id, jobs, size.tasks, startable)
+    return JobSlots(offer.cluster_id, jobs, size.tasks, startable)
 
 
-def _choose(offers: Mapping[int, TakenOffer], waiting: int, places: Sequence[Place]) -> list[Assignment]:
+def _choose(offers: Mapping[int, ClaimedOffer], waiting: int, places: Sequence[JobSlots]) -> list[Assignment]:
     """What the campaign's scheduler says, as far as it keeps to what it was given; raise ValueError otherwise."""
     name = next(iter(offers.values())).scheduler
     try:
@@ -324,7 +326,7 @@ def _choose(offers: Mapping[int, TakenOffer], waiting: int, places: Sequence[Pla
         raise
 
 
-def _kept(chosen: Iterable[Assignment], waiting: int, places: Sequence[Place]) -> Iterator[Assignment]:
+def _kept(chosen: Iterable[Assignment], waiting: int, places: Sequence[JobSlots]) -> Iterator[Assignment]:
     by_cluster = {place.cluster_id: place for place in places}
     left = Counter({place.cluster_id: place.jobs for place in places})
     taken: set[int] = set()

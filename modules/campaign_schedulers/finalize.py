@@ -15,13 +15,13 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
-from cigri.flow.views.stragglers import LiveTry
-from modules.campaign_schedulers import Assignment, Place
-from modules.campaign_schedulers.jobs.completion_model import Outlook
+from cigri.flow.views.stragglers import Straggler
+from modules.campaign_schedulers import Assignment, JobSlots
+from modules.campaign_schedulers.jobs.completion_model import CompletionModel
 from modules.campaign_schedulers.workqueue import choose as workqueue
 
 
-class Replica(NamedTuple):
+class ReplicaProposal(NamedTuple):
     """One more attempt at a task, on this cluster: expected gain in seconds, and cost in core-seconds."""
 
     task_id: int
@@ -30,14 +30,14 @@ class Replica(NamedTuple):
     cost: float
 
 
-def choose(waiting: int, places: Sequence[Place]) -> Iterator[Assignment]:
+def choose(waiting: int, places: Sequence[JobSlots]) -> Iterator[Assignment]:
     """What waits goes before replicas: as in the work queue, where tasks that were tried before come first."""
     yield from workqueue(waiting, places)
 
 
 def replicate(
-    tries: Sequence[LiveTry], outlook: Outlook, places: Mapping[int, int], most: int, budget: float
-) -> list[Replica]:
+    tries: Sequence[Straggler], outlook: CompletionModel, places: Mapping[int, int], most: int, budget: float
+) -> list[ReplicaProposal]:
     """The replicas to begin now, largest gain first; `places` are free jobs by cluster.
 
     No task gets more than `most` replicas at a time, nor two attempts on one cluster. The cost of those begun is never
@@ -45,7 +45,7 @@ def replicate(
     """
     if not outlook.is_known:
         return []
-    tasks: dict[int, list[LiveTry]] = defaultdict(list)
+    tasks: dict[int, list[Straggler]] = defaultdict(list)
     for live in tries:
         tasks[live.task_id].append(live)
     budget -= sum(_committed(attempts, outlook) for attempts in tasks.values())
@@ -70,7 +70,7 @@ def replicate(
     return chosen
 
 
-def _best(attempts: Sequence[LiveTry], outlook: Outlook, places: Mapping[int, int]) -> Replica | None:
+def _best(attempts: Sequence[Straggler], outlook: CompletionModel, places: Mapping[int, int]) -> ReplicaProposal | None:
     """Where one more attempt is expected to end first; None where that is no gain, or while one of them is not sent.
 
     The gain is the time until the first of the live attempts ends, less that of the new one, and has to be more than
@@ -89,10 +89,10 @@ def _best(attempts: Sequence[LiveTry], outlook: Outlook, places: Mapping[int, in
     if gain <= outlook.cycle(cluster_id):
         return None
     cost = (end - outlook.delay(cluster_id)) * outlook.width(cluster_id)
-    return Replica(attempts[0].task_id, cluster_id, gain, cost)
+    return ReplicaProposal(attempts[0].task_id, cluster_id, gain, cost)
 
 
-def _committed(attempts: Sequence[LiveTry], outlook: Outlook) -> float:
+def _committed(attempts: Sequence[Straggler], outlook: CompletionModel) -> float:
     """Core-seconds that the replicas among the attempts at a task will cost until the first of all has ended."""
     replicas = [live for live in attempts if live.is_replica]
     if not replicas or len(attempts) == 1:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from modules.campaign_schedulers import Assignment, Place
+from modules.campaign_schedulers import Assignment, JobSlots
 
 
-def choose(waiting: int, places: Sequence[Place]) -> Iterator[Assignment]:
+def choose(waiting: int, places: Sequence[JobSlots]) -> Iterator[Assignment]:
     """One task a job, one job on each cluster in turn."""
     longest = max((place.jobs for place in places), default=0)
     turns = (place for turn in range(longest) for place in places if turn < place.jobs)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from modules.campaign_schedulers import Assignment, Place
+from modules.campaign_schedulers import Assignment, JobSlots
 
 
-def choose(waiting: int, places: Sequence[Place]) -> Iterator[Assignment]:
+def choose(waiting: int, places: Sequence[JobSlots]) -> Iterator[Assignment]:
     """Fill the places in the order of the offers."""
     task = 0
     for place in places:

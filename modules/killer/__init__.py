@@ -12,18 +12,18 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from cigri.errors import AnswerUnreadable, DatabaseUnavailable, TransportError
+from cigri.errors import DatabaseUnavailable, TransportError, UnreadableOutput
 from cigri.estimates.clamping import LARGEST_INTEGER
 from cigri.flow.cluster_visits import put_account_failure
 from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.events import NewEvent, put_events
-from cigri.flow.kill_requests import KillOrder, ask_kills, list_wished, take_kills, unsend_kills
-from cigri.flow.suspensions import HaltOrder, is_any_held, take_halts, unsend_halts
+from cigri.flow.kill_requests import DueKill, ask_kills, list_wished, take_kills, unsend_kills
+from cigri.flow.suspensions import DueSuspension, is_any_held, take_halts, unsend_halts
 from cigri.flow.views.operating_hours import list_out_of_hours
-from cigri.flow.views.unwanted_jobs import Patience, list_queues, list_unwanted
-from cigri.gateway.requests import Cancel, Steer
+from cigri.flow.views.unwanted_jobs import WaitLimits, list_queues, list_unwanted
+from cigri.gateway.requests import CancelJobs, ControlJobs
 from cigri.runtime.failure_isolation import described, isolated_visit
-from cigri.runtime.pass_context import Report, Tools, summed
+from cigri.runtime.pass_context import PassContext, Report, summed
 from cigri.states import EventLevel, KillReason
 from modules.killer.checkpoints import pass_on_checkpoints
 from modules.killer.drain import drain
@@ -35,14 +35,14 @@ logger = logging.getLogger(__name__)
 MANY_KILLS = 5
 
 
-class Orders(NamedTuple):
+class DueJobControls(NamedTuple):
     """What shall become of one user's jobs on a cluster."""
 
-    kills: list[KillOrder]
-    halts: list[HaltOrder]
+    kills: list[DueKill]
+    halts: list[DueSuspension]
 
 
-def run_once(tools: Tools) -> Report:
+def run_once(tools: PassContext) -> Report:
     """Steer the jobs of the clusters of which anybody wishes something, be it the grid itself."""
     with tools.database.begin() as conn:
         clusters = list_clusters(conn, "killer")
@@ -56,11 +56,11 @@ def run_once(tools: Tools) -> Report:
     return report
 
 
-def _ask(conn: Connection, tools: Tools, clusters: Sequence[ClusterRow]) -> Report:
+def _ask(conn: Connection, tools: PassContext, clusters: Sequence[ClusterRow]) -> Report:
     """Ask for the kills that nobody but the grid asks for."""
     report: Report = Counter()
     limits = tools.settings.jobs
-    patience = Patience(limits.waiting_too_long, limits.walltime_slack, limits.moves)
+    patience = WaitLimits(limits.waiting_too_long, limits.walltime_slack, limits.moves)
     queues = {queue.cluster_id: queue for queue in list_queues(conn)}
     max_waiting = {
         cluster.id: (
@@ -79,13 +79,13 @@ def _ask(conn: Connection, tools: Tools, clusters: Sequence[ClusterRow]) -> Repo
     return report
 
 
-def _visit(tools: Tools, cluster: ClusterRow, with_halts: bool) -> Report:
+def _visit(tools: PassContext, cluster: ClusterRow, with_halts: bool) -> Report:
     report: Report = Counter()
     with tools.database.lock(f"cigri.killer.{cluster.id}") as taken:
         if not taken:
             return Counter({"locked clusters": 1})
         report.update(drain(tools, cluster))
-        orders: dict[str, Orders] = defaultdict(lambda: Orders([], []))
+        orders: dict[str, DueJobControls] = defaultdict(lambda: DueJobControls([], []))
         verify_after = tools.settings.jobs.verify_kill
         with tools.database.begin() as conn:
             for kill in take_kills(conn, cluster.id, verify_after):
@@ -99,7 +99,7 @@ def _visit(tools: Tools, cluster: ClusterRow, with_halts: bool) -> Report:
     return +report
 
 
-def _send(tools: Tools, cluster: ClusterRow, user: str, orders: Orders) -> Report:
+def _send(tools: PassContext, cluster: ClusterRow, user: str, orders: DueJobControls) -> Report:
     """What goes wrong with one account is no other's trouble."""
     try:
         return _steer(tools, cluster, user, orders)
@@ -115,15 +115,15 @@ def _send(tools: Tools, cluster: ClusterRow, user: str, orders: Orders) -> Repor
         return Counter()
 
 
-def _steer(tools: Tools, cluster: ClusterRow, user: str, orders: Orders) -> Report:
+def _steer(tools: PassContext, cluster: ClusterRow, user: str, orders: DueJobControls) -> Report:
     """Everything for one user in one remote command."""
-    cancel = Cancel([order.remote_id for order in orders.kills])
+    cancel = CancelJobs([order.remote_id for order in orders.kills])
     halts = by_verb(orders.halts)
-    steers = {Steer(verb, [order.remote_id for order in halts[verb]]): halts[verb] for verb in halts}
+    steers = {ControlJobs(verb, [order.remote_id for order in halts[verb]]): halts[verb] for verb in halts}
     report: Report = Counter()
     try:
         answers = tools.gateway.ask_all(cluster, user, [*([cancel] if orders.kills else []), *steers])
-    except (TransportError, AnswerUnreadable) as error:
+    except (TransportError, UnreadableOutput) as error:
         _give_up(tools, cluster, orders.kills, str(error))
         with tools.database.begin() as conn:
             unsend_halts(conn, [order.job_id for order in orders.halts])
@@ -133,19 +133,19 @@ def _steer(tools: Tools, cluster: ClusterRow, user: str, orders: Orders) -> Repo
             answers.of(cancel)
             report["killed jobs"] = len(orders.kills)
             _complain_of_stubborn(tools, cluster, orders.kills)
-        except AnswerUnreadable as error:
+        except UnreadableOutput as error:
             _give_up(tools, cluster, orders.kills, str(error))
     for steer, steered in steers.items():
         report.update(tell_result(tools, cluster, steer, steered, answers))
     return report
 
 
-def _complain_of_stubborn(tools: Tools, cluster: ClusterRow, orders: Sequence[KillOrder]) -> None:
+def _complain_of_stubborn(tools: PassContext, cluster: ClusterRow, orders: Sequence[DueKill]) -> None:
     if stubborn := [order for order in orders if order.tries >= MANY_KILLS]:
         _complain(tools, cluster, stubborn, f"still there after {MANY_KILLS} kills")
 
 
-def _give_up(tools: Tools, cluster: ClusterRow, orders: Sequence[KillOrder], why: str) -> None:
+def _give_up(tools: PassContext, cluster: ClusterRow, orders: Sequence[DueKill], why: str) -> None:
     """Nothing was killed this time: the kills are due again at the next pass, and an event says why."""
     if not orders:
         return
@@ -154,7 +154,7 @@ def _give_up(tools: Tools, cluster: ClusterRow, orders: Sequence[KillOrder], why
     _complain(tools, cluster, orders, why)
 
 
-def _complain(tools: Tools, cluster: ClusterRow, orders: Sequence[KillOrder], why: str) -> None:
+def _complain(tools: PassContext, cluster: ClusterRow, orders: Sequence[DueKill], why: str) -> None:
     message = f"{len(orders)} jobs could not be killed (e.g. {orders[0].remote_id}): {why}"
     event = NewEvent("KILL_PROBLEM", EventLevel.WARNING, f"cluster {cluster.name}", message, cluster_id=cluster.id)
     with tools.database.begin() as conn:

@@ -3,20 +3,20 @@
 import logging
 from collections import defaultdict
 
-from cigri.errors import AnswerUnreadable, TransportError
-from cigri.flow.checkpoint_requests import CheckpointOrder, put_heard, take_checkpoint_orders, unsend_checkpoints
+from cigri.errors import TransportError, UnreadableOutput
+from cigri.flow.checkpoint_requests import DueCheckpoint, put_heard, take_checkpoint_orders, unsend_checkpoints
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.grid_identity import grid_key
-from cigri.gateway.requests import AskCheckpoints
-from cigri.runtime.pass_context import Tools
-from cigri.wrapper import CheckpointWish, Hearing, JobKey
+from cigri.gateway.requests import RequestCheckpoints
+from cigri.runtime.pass_context import PassContext
+from cigri.wrapper import CheckpointRequestFile, CheckpointRequestState, JobKey
 
 logger = logging.getLogger(__name__)
 
 
-def pass_on_checkpoints(tools: Tools, cluster: ClusterRow) -> int:
+def pass_on_checkpoints(tools: PassContext, cluster: ClusterRow) -> int:
     """Pass on what users ask of running jobs, and see which have heard it."""
-    orders: dict[str, list[CheckpointOrder]] = defaultdict(list)
+    orders: dict[str, list[DueCheckpoint]] = defaultdict(list)
     with tools.database.begin() as conn:
         for order in take_checkpoint_orders(conn, cluster.id):
             orders[order.local_user].append(order)
@@ -24,20 +24,23 @@ def pass_on_checkpoints(tools: Tools, cluster: ClusterRow) -> int:
     return sum(tools.gateway.side_by_side(orders, lambda user: _ask(tools, cluster, key, user, orders[user])))
 
 
-def _ask(tools: Tools, cluster: ClusterRow, key: str, user: str, orders: list[CheckpointOrder]) -> int:
+def _ask(tools: PassContext, cluster: ClusterRow, key: str, user: str, orders: list[DueCheckpoint]) -> int:
     wishes = [
-        CheckpointWish(JobKey(order.campaign_id, order.batch_id, order.array_index), order.is_new) for order in orders
+        CheckpointRequestFile(JobKey(order.campaign_id, order.batch_id, order.array_index), order.is_new)
+        for order in orders
     ]
     try:
-        answers = tools.gateway.ask(cluster, user, AskCheckpoints(key, wishes))
-    except (TransportError, AnswerUnreadable) as error:
+        answers = tools.gateway.ask(cluster, user, RequestCheckpoints(key, wishes))
+    except (TransportError, UnreadableOutput) as error:
         logger.warning("Cluster %s: the jobs of %s could not be asked for checkpoints: %s", cluster.name, user, error)
-        answers = [Hearing.UNWRITTEN for _ in orders]
-    heard = [order.job_id for order, answer in zip(orders, answers, strict=True) if answer is Hearing.HEARD]
+        answers = [CheckpointRequestState.UNWRITTEN for _ in orders]
+    heard = [
+        order.job_id for order, answer in zip(orders, answers, strict=True) if answer is CheckpointRequestState.HEARD
+    ]
     lost = [
         order.job_id
         for order, answer in zip(orders, answers, strict=True)
-        if order.is_new and answer in (Hearing.UNWRITTEN, Hearing.ABSENT)
+        if order.is_new and answer in (CheckpointRequestState.UNWRITTEN, CheckpointRequestState.ABSENT)
     ]
     with tools.database.begin() as conn:
         put_heard(conn, heard)

@@ -7,28 +7,36 @@ from datetime import datetime
 from cigri.database import server_time
 from cigri.flow.cluster_visits import list_refused
 from cigri.flow.clusters import ClusterRow
-from cigri.flow.drains import DrainWish, NodeDrain, find_drain, list_node_drains, list_past, list_unfit, take_back
+from cigri.flow.drains import (
+    ClusterDrain,
+    NodeDrainRequest,
+    find_drain,
+    list_node_drains,
+    list_past,
+    list_unfit,
+    take_back,
+)
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.grid_identity import grid_key
 from cigri.flow.kill_requests import ask_kills
 from cigri.flow.views.running_jobs import RunningJob, list_running
 from cigri.formats.units import as_utc
-from cigri.runtime.pass_context import Report, Tools
+from cigri.runtime.pass_context import PassContext, Report
 from cigri.states import EventLevel, KillReason
-from cigri.wrapper.termination_cost import Victim, enough, least_waste_first
-from modules.killer.shutdowns import ClusterMoment, assess_jobs, forget_past, take_back_told, tell
+from cigri.wrapper.termination_cost import KillCandidate, enough, least_waste_first
+from modules.killer.shutdowns import ShutdownContext, assess_jobs, forget_past, take_back_told, tell
 
 MOST_VICTIMS_SHOWN = 20  # jobs whose figures an event gives
 
 
-def drain(tools: Tools, cluster: ClusterRow) -> Report:
+def drain(tools: PassContext, cluster: ClusterRow) -> Report:
     """One step: waiting jobs that would not fit are taken back, running ones told, and at the deadline killed."""
     with tools.database.begin() as conn:
         wish, nodes = find_drain(conn, cluster.id), list_node_drains(conn, cluster.id)
         allowed, past = take_back(conn, cluster.id), list_past(conn, cluster.id)
         if wish is None and not (nodes or allowed or past):
             return Counter()
-        place = ClusterMoment(tools, cluster, grid_key(conn), server_time(conn))
+        place = ShutdownContext(tools, cluster, grid_key(conn), server_time(conn))
         paused = {user for user, is_over in list_refused(conn, cluster).items() if not is_over}
         jobs = list_running(conn, cluster_id=cluster.id) if wish or nodes else []
     running = [job for job in jobs if job.local_user not in paused]
@@ -46,7 +54,7 @@ def drain(tools: Tools, cluster: ClusterRow) -> Report:
     return +report
 
 
-def _drain_node(place: ClusterMoment, drain: NodeDrain, running: Sequence[RunningJob]) -> Report:
+def _drain_node(place: ShutdownContext, drain: NodeDrainRequest, running: Sequence[RunningJob]) -> Report:
     """The jobs that run there are told of the deadline; none is killed."""
     if place.present >= drain.deadline:
         return Counter()
@@ -56,7 +64,9 @@ def _drain_node(place: ClusterMoment, drain: NodeDrain, running: Sequence[Runnin
     return Counter({"jobs told": number})
 
 
-def _drain_cluster(place: ClusterMoment, wish: DrainWish, running: Sequence[RunningJob], claimed: set[int]) -> Report:
+def _drain_cluster(
+    place: ShutdownContext, wish: ClusterDrain, running: Sequence[RunningJob], claimed: set[int]
+) -> Report:
     """`claimed` jobs are told of their node, which is to be empty before."""
     with place.tools.database.begin() as conn:
         waiting = list_unfit(conn, place.cluster.id, wish.deadline)
@@ -72,7 +82,7 @@ def _drain_cluster(place: ClusterMoment, wish: DrainWish, running: Sequence[Runn
         return report
     unclaimed = [job for job in running if job.job.job_id not in claimed]
     new = _late([job for job in unclaimed if job.told != deadline], wish.deadline)
-    chosen: list[Victim] = []
+    chosen: list[KillCandidate] = []
     if new and _cores(new) > wish.keep:
         victims = least_waste_first(assess_jobs(place, new))
         chosen = enough(victims, _cores(new) - wish.keep)
@@ -92,7 +102,11 @@ def _cores(jobs: Iterable[RunningJob]) -> int:
 
 
 def _announce(
-    place: ClusterMoment, subject: str, deadline: datetime, running: Sequence[RunningJob], victims: Sequence[Victim]
+    place: ShutdownContext,
+    subject: str,
+    deadline: datetime,
+    running: Sequence[RunningJob],
+    victims: Sequence[KillCandidate],
 ) -> int:
     """Tell `victims` to end by then, the other running jobs that their machine will go; give how many victims heard.
 
@@ -111,7 +125,7 @@ def _announce(
     return len(warned)
 
 
-def _kill(place: ClusterMoment, wish: DrainWish, victims: Sequence[Victim]) -> int:
+def _kill(place: ShutdownContext, wish: ClusterDrain, victims: Sequence[KillCandidate]) -> int:
     with place.tools.database.begin() as conn:
         ids = [victim.job.job_id for victim in victims]
         asked = ask_kills(conn, ids, KillReason.DRAIN, wish.asked_by)
@@ -121,7 +135,7 @@ def _kill(place: ClusterMoment, wish: DrainWish, victims: Sequence[Victim]) -> i
     return asked
 
 
-def _event(cluster: ClusterRow, subject: str, verb: str, victims: Sequence[Victim]) -> NewEvent:
+def _event(cluster: ClusterRow, subject: str, verb: str, victims: Sequence[KillCandidate]) -> NewEvent:
     """What was decided, with the figures, in CPU seconds and in the order of the decision."""
     cores = sum(victim.job.cores for victim in victims)
     lines = [_line(victim) for victim in victims[:MOST_VICTIMS_SHOWN]]
@@ -130,7 +144,7 @@ def _event(cluster: ClusterRow, subject: str, verb: str, victims: Sequence[Victi
     return NewEvent("CLUSTER_DRAIN", EventLevel.INFO, subject, message, cluster_id=cluster.id)
 
 
-def _line(victim: Victim) -> str:
+def _line(victim: KillCandidate) -> str:
     figures = victim.figures
     waste = ", ".join(
         f"{name} {'unknown' if value is None else f'{value:.0f}'}"

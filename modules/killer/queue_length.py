@@ -2,14 +2,14 @@
 
 from math import ceil
 
-from cigri.flow.views.unwanted_jobs import Queue
+from cigri.flow.views.unwanted_jobs import QueueLoad
 from cigri.settings.cluster_config import ClusterConfig
 
 PLAIN_FACTOR = 2  # times what is useful
 JOBS_OVER = 10  # jobs
 
 
-def most_useful(queue: Queue, config: ClusterConfig) -> int:
+def most_useful(queue: QueueLoad, config: ClusterConfig) -> int:
     """Down to so many jobs a queue is to be emptied; never so few that it has to be filled again at once.
 
     The excess must be plain: what was sent for cores that others have taken since, not what one cycle sends too much.

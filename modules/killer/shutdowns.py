@@ -6,36 +6,36 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from cigri.errors import AnswerUnreadable, TransportError
+from cigri.errors import TransportError, UnreadableOutput
 from cigri.flow.clusters import ClusterRow
-from cigri.flow.drains import ToldJob, put_past, put_told
+from cigri.flow.drains import JobToNotify, put_past, put_told
 from cigri.flow.views.running_jobs import RunningJob
-from cigri.gateway.requests import AnnounceShutdown, ReadStatus, WithdrawShutdown
-from cigri.runtime.pass_context import Tools
+from cigri.gateway.requests import AnnounceShutdown, ReadJobStatus, RetractShutdown
+from cigri.runtime.pass_context import PassContext
 from cigri.wrapper import JobKey
-from cigri.wrapper.termination_cost import Victim, assess, parse_status
+from cigri.wrapper.termination_cost import KillCandidate, assess, parse_status
 
 logger = logging.getLogger(__name__)
 
 
-class ClusterMoment(NamedTuple):
+class ShutdownContext(NamedTuple):
     """A cluster at a moment; `grid` finds the files of its jobs there."""
 
-    tools: Tools
+    tools: PassContext
     cluster: ClusterRow
     grid: str
     present: datetime
 
 
-def assess_jobs(place: ClusterMoment, running: Sequence[RunningJob]) -> list[Victim]:
+def assess_jobs(place: ShutdownContext, running: Sequence[RunningJob]) -> list[KillCandidate]:
     """The figures of each job; of a user whose files cannot be read they are the grid's."""
     gateway, cluster, by_user = place.tools.gateway, place.cluster, _by_user(running)
 
     def read(user: str) -> dict[JobKey, dict[str, str]]:
         keys = [job.key for job in by_user[user]]
         try:
-            return gateway.ask(cluster, user, ReadStatus(place.grid, keys))
-        except (TransportError, AnswerUnreadable) as error:
+            return gateway.ask(cluster, user, ReadJobStatus(place.grid, keys))
+        except (TransportError, UnreadableOutput) as error:
             logger.warning("Cluster %s: the status of the jobs of %s is not known: %s", cluster.name, user, error)
             return {}
 
@@ -47,11 +47,13 @@ def assess_jobs(place: ClusterMoment, running: Sequence[RunningJob]) -> list[Vic
         status, ignored = parse_status(said.get(job.key, {}), job.job.cores)
         if ignored:
             logger.info("Cluster %s: job %d says of itself: %s", cluster.name, job.job.job_id, "; ".join(ignored))
-        victims.append(Victim(job.job, assess(job.job, status, place.present.timestamp())))
+        victims.append(KillCandidate(job.job, assess(job.job, status, place.present.timestamp())))
     return victims
 
 
-def tell(place: ClusterMoment, running: Sequence[RunningJob], at: datetime, *, machine_only: bool = False) -> set[int]:
+def tell(
+    place: ShutdownContext, running: Sequence[RunningJob], at: datetime, *, machine_only: bool = False
+) -> set[int]:
     """The ids of the jobs that were told of the shutdown, or have no way to hear; `machine_only`: they need not end.
 
     Jobs of a user whose files cannot be reached now are not among them, and are told in the next pass.
@@ -63,7 +65,7 @@ def tell(place: ClusterMoment, running: Sequence[RunningJob], at: datetime, *, m
         news = AnnounceShutdown(place.grid, keys, int(at.timestamp()), machine_only)
         try:
             heard = gateway.ask(cluster, user, news)
-        except (TransportError, AnswerUnreadable) as error:
+        except (TransportError, UnreadableOutput) as error:
             logger.warning("Cluster %s: the jobs of %s could not be told: %s", cluster.name, user, error)
             return []
         return [(job.job.job_id, job.key in heard) for job in by_user[user]]
@@ -74,30 +76,30 @@ def tell(place: ClusterMoment, running: Sequence[RunningJob], at: datetime, *, m
     return {job_id for job_id, _ in hearings}
 
 
-def take_back_told(place: ClusterMoment, allowed: Sequence[ToldJob]) -> int:
+def take_back_told(place: ShutdownContext, allowed: Sequence[JobToNotify]) -> int:
     """These jobs find no shutdown any more, neither of theirs nor of their machine; give how many were reached."""
     return len(_withdraw(place, allowed, machine_only=False))
 
 
-def forget_past(place: ClusterMoment, past: Sequence[ToldJob]) -> None:
+def forget_past(place: ShutdownContext, past: Sequence[JobToNotify]) -> None:
     """A machine that is still there though its time has come is not told to be going down."""
     withdrawn = _withdraw(place, past, machine_only=True)
     with place.tools.database.begin() as conn:
         put_past(conn, withdrawn)
 
 
-def _withdraw(place: ClusterMoment, jobs: Sequence[ToldJob], *, machine_only: bool) -> list[int]:
+def _withdraw(place: ShutdownContext, jobs: Sequence[JobToNotify], *, machine_only: bool) -> list[int]:
     """The jobs of those users whose files could be reached."""
     gateway, cluster = place.tools.gateway, place.cluster
-    by_user: dict[str, list[ToldJob]] = defaultdict(list)
+    by_user: dict[str, list[JobToNotify]] = defaultdict(list)
     for job in jobs:
         by_user[job.local_user].append(job)
 
     def withdrawn(user: str) -> list[int]:
         keys = [job.key for job in by_user[user]]
         try:
-            gateway.ask(cluster, user, WithdrawShutdown(place.grid, keys, machine_only))
-        except (TransportError, AnswerUnreadable) as error:
+            gateway.ask(cluster, user, RetractShutdown(place.grid, keys, machine_only))
+        except (TransportError, UnreadableOutput) as error:
             logger.warning("Cluster %s: the jobs of %s still expect a shutdown: %s", cluster.name, user, error)
             return []
         return [job.job_id for job in by_user[user]]

@@ -3,31 +3,36 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from cigri.drivers import Control
-from cigri.errors import AnswerUnreadable
+from cigri.drivers import JobControl
+from cigri.errors import UnreadableOutput
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.flow.suspensions import MANY_CONTROLS, HaltOrder
-from cigri.gateway.requests import Answers, Steer
-from cigri.runtime.pass_context import Report, Tools
+from cigri.flow.suspensions import MANY_CONTROLS, DueSuspension
+from cigri.gateway.requests import ClusterResponses, ControlJobs
+from cigri.runtime.pass_context import PassContext, Report
 from cigri.states import EventLevel, JobState
 
-CONTROLS: Mapping[tuple[JobState, bool], Control] = {
-    (JobState.SUBMITTED, True): Control.HOLD,
-    (JobState.SUBMITTED, False): Control.RELEASE,
-    (JobState.RUNNING, True): Control.SUSPEND,
-    (JobState.RUNNING, False): Control.RESUME,
+CONTROLS: Mapping[tuple[JobState, bool], JobControl] = {
+    (JobState.SUBMITTED, True): JobControl.HOLD,
+    (JobState.SUBMITTED, False): JobControl.RELEASE,
+    (JobState.RUNNING, True): JobControl.SUSPEND,
+    (JobState.RUNNING, False): JobControl.RESUME,
 }
-DONE = {Control.HOLD: "held", Control.RELEASE: "released", Control.SUSPEND: "suspended", Control.RESUME: "resumed"}
+DONE = {
+    JobControl.HOLD: "held",
+    JobControl.RELEASE: "released",
+    JobControl.SUSPEND: "suspended",
+    JobControl.RESUME: "resumed",
+}
 CONSEQUENCE = {
-    Control.HOLD: "they start when their turn comes",
-    Control.SUSPEND: "they run on",
-    Control.RELEASE: "they stand still; it is tried again",
-    Control.RESUME: "they stand still; it is tried again",
+    JobControl.HOLD: "they start when their turn comes",
+    JobControl.SUSPEND: "they run on",
+    JobControl.RELEASE: "they stand still; it is tried again",
+    JobControl.RESUME: "they stand still; it is tried again",
 }
 
 
-def steerable(controls: frozenset[Control]) -> list[JobState]:
+def steerable(controls: frozenset[JobControl]) -> list[JobState]:
     """The states in which a batch system can let jobs stand still and go on."""
     return [
         state
@@ -36,25 +41,29 @@ def steerable(controls: frozenset[Control]) -> list[JobState]:
     ]
 
 
-def by_verb(orders: Sequence[HaltOrder]) -> dict[Control, list[HaltOrder]]:
+def by_verb(orders: Sequence[DueSuspension]) -> dict[JobControl, list[DueSuspension]]:
     """The orders by what the batch system is to do: hold or release what waits, suspend or resume what runs."""
-    orders_of: dict[Control, list[HaltOrder]] = defaultdict(list)
+    orders_of: dict[JobControl, list[DueSuspension]] = defaultdict(list)
     for order in orders:
         orders_of[CONTROLS[order.state, order.is_wanted]].append(order)
     return dict(orders_of)
 
 
 def tell_result(
-    tools: Tools, cluster: ClusterRow, steered: Steer, orders: Sequence[HaltOrder], answers: Answers
+    tools: PassContext,
+    cluster: ClusterRow,
+    steered: ControlJobs,
+    orders: Sequence[DueSuspension],
+    answers: ClusterResponses,
 ) -> Report:
     """One event per campaign while the batch system refuses, or takes the request and does nothing."""
     verb = steered.verb
-    by_campaign: dict[int, list[HaltOrder]] = defaultdict(list)
+    by_campaign: dict[int, list[DueSuspension]] = defaultdict(list)
     for order in orders:
         by_campaign[order.campaign_id].append(order)
     try:
         answers.of(steered)
-    except AnswerUnreadable as error:
+    except UnreadableOutput as error:
         events = [_event(cluster, verb, id, refused, str(error)) for id, refused in by_campaign.items()]
         with tools.database.begin() as conn:
             put_events(conn, events)
@@ -69,14 +78,16 @@ def tell_result(
     return Counter({f"{DONE[verb]} jobs": len(orders)})
 
 
-def _event(cluster: ClusterRow, verb: Control, campaign_id: int, orders: Sequence[HaltOrder], why: str) -> NewEvent:
+def _event(
+    cluster: ClusterRow, verb: JobControl, campaign_id: int, orders: Sequence[DueSuspension], why: str
+) -> NewEvent:
     example = orders[0].remote_id
     message = f"{len(orders)} jobs could not be {DONE[verb]} (e.g. {example}), {CONSEQUENCE[verb]}: {why}"
     subject = _subject(cluster, campaign_id)
     return NewEvent(_code(verb), EventLevel.WARNING, subject, message, campaign_id, cluster.id)
 
 
-def _code(verb: Control) -> str:
+def _code(verb: JobControl) -> str:
     return f"{verb.upper()}_PROBLEM"
 
 

@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from cigri.errors import CigriError
-from cigri.submission.simulation_process import LaboratoryQuestion
+from cigri.submission.simulation_process import SimulationRequest
 from modules.laboratory.whatif import prepared_database
-from modules.laboratory.whatif.plan import Prospect
+from modules.laboratory.whatif.plan import ProposedCampaign
 from modules.laboratory.whatif.simulation import foresee
 
 TERMINATED = 143  # as a shell shows SIGTERM
 
 
 def main() -> int:
-    """Read a LaboratoryQuestion from standard input; write what becomes of it, or an `error`, to standard output."""
+    """Read a SimulationRequest from standard input; write what becomes of it, or an `error`, to standard output."""
     gc.freeze()  # what is imported is never garbage, and the runs, which are short, need not look for any
     gc.disable()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # so that its database ends with it
@@ -35,8 +35,8 @@ def main() -> int:
     return 0
 
 
-def _answer(directory: Path, question: LaboratoryQuestion) -> dict[str, Any]:
-    prospects = [Prospect(*order) for order in question.orders]
+def _answer(directory: Path, question: SimulationRequest) -> dict[str, Any]:
+    prospects = [ProposedCampaign(*order) for order in question.orders]
     try:
         report = foresee(directory, question.picture, question.settings, prospects, _progress())
     except CigriError as error:

@@ -13,18 +13,18 @@ from cigri.errors import ConfigError
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
-from modules.laboratory.cluster.faults import NO_FAULTS, Faults
-from modules.laboratory.cluster.machine import Machine, gridengine, oar, slurm
+from modules.laboratory.cluster.faults import NO_FAULTS, FaultRates
+from modules.laboratory.cluster.machine import HardwareModel, gridengine, oar, slurm
 from modules.laboratory.load import Load, NoLoad
 
 MACHINES = {"slurm": slurm, "oar": oar, "gridengine": gridengine}
 
 
-class Part(BaseModel):
+class ScenarioSection(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Seconds(Part):
+class DurationDistribution(ScenarioSection):
     """How long tasks last: lognormal of this mean, with this coefficient of variation (0: all the same)."""
 
     mean: float = Field(gt=0)
@@ -38,7 +38,7 @@ class Seconds(Part):
         return source.lognormvariate(math.log(self.mean) - variance / 2, math.sqrt(variance))
 
 
-class SimulatedCluster(Part):
+class SimulatedCluster(ScenarioSection):
     """`count` clusters alike, each with a load of its own; `speed` divides the durations of tasks there.
 
     `machine` overrides figures of its `kind` (laboratory/cluster/machine.py), `config` is as in `cigri cluster add`.
@@ -51,7 +51,7 @@ class SimulatedCluster(Part):
     count: int = Field(1, gt=0)
     speed: float = Field(1.0, gt=0)
     load: Load = Field(default_factory=lambda: NoLoad(kind="none"))
-    faults: Faults = NO_FAULTS
+    faults: FaultRates = NO_FAULTS
     machine: dict[str, Any] = Field(default_factory=dict)
     config: dict[str, Any] = Field(default_factory=dict)
 
@@ -61,10 +61,10 @@ class SimulatedCluster(Part):
         return [self.name] if self.count == 1 else [f"{self.name}{number}" for number in range(1, self.count + 1)]
 
     @property
-    def hardware(self) -> Machine:
+    def hardware(self) -> HardwareModel:
         """The machine of its kind, with what the scenario says otherwise; ValidationError: no machine has that."""
         made = MACHINES[self.kind](self.nodes, self.cores_per_node)
-        return TypeAdapter(Machine).validate_python(made._asdict() | self.machine)
+        return TypeAdapter(HardwareModel).validate_python(made._asdict() | self.machine)
 
     @property
     def declared(self) -> ClusterConfig:
@@ -78,7 +78,7 @@ class SimulatedCluster(Part):
         return self
 
 
-class SimulatedCampaign(Part):
+class SimulatedCampaign(ScenarioSection):
     """`at` seconds after the start, `count` campaigns `every` so many seconds; `clusters` empty: all of them.
 
     `failing` is the share of tasks that end with exit code 1. `known`: its user has run these very tasks before, on all
@@ -93,7 +93,7 @@ class SimulatedCampaign(Part):
     count: int = Field(1, gt=0)
     every: float = Field(0.0, ge=0)
     tasks: int = Field(gt=0)
-    seconds: Seconds
+    seconds: DurationDistribution
     width: int = Field(1, gt=0)
     walltime: int = Field(3600, gt=0)
     failing: float = Field(0.0, ge=0, le=1)
@@ -102,7 +102,7 @@ class SimulatedCampaign(Part):
     settings: dict[str, Any] = Field(default_factory=dict, description="more of its fields (docs/reference/jdl.md)")
 
 
-class Scenario(Part):
+class Scenario(ScenarioSection):
     """`cycle` is the time between two cycles of the modules; all times in seconds."""
 
     name: str

@@ -9,20 +9,20 @@ from random import Random
 from typing import Any, NamedTuple
 
 from cigri import jdl
-from cigri.database.virtual import VirtualDatabase
+from cigri.database.virtual import VirtualTimeDatabase
 from cigri.flow.clusters import put_cluster
 from cigri.flow.event_fixes import fix_events
 from cigri.flow.submissions import NewCampaign, put_campaign
 from cigri.flow.views.laboratory import has_work, list_doubts
 from cigri.identity.callers import SUPERUSER, Caller
 from cigri.submission.new_campaign import new_campaign
-from modules.laboratory.cluster.batch_system import BatchSystem
-from modules.laboratory.cluster.front_end import Site, Workload
-from modules.laboratory.cluster.simulated_jobs import GridTask
+from modules.laboratory.cluster.batch_system import SimulatedBatchSystem
+from modules.laboratory.cluster.front_end import SimulatedFrontEnd, Workload
+from modules.laboratory.cluster.simulated_jobs import SimulatedTask
 from modules.laboratory.load import LocalJob, jobs_of
-from modules.laboratory.past_campaigns import Force, run_before
+from modules.laboratory.past_campaigns import ClusterPower, run_before
 from modules.laboratory.scenario import Scenario, SimulatedCampaign
-from modules.laboratory.simulation_loop import Clockwork
+from modules.laboratory.simulation_loop import SimulationLoop
 from modules.laboratory.without_inputs import without_inputs
 
 WORLD_START = datetime(2026, 1, 5, tzinfo=UTC)
@@ -35,7 +35,7 @@ USERS_LOOK = 600.0
 """Seconds between two looks of the users at what went wrong."""
 
 
-class Arrival(NamedTuple):
+class CampaignArrival(NamedTuple):
     """A campaign that is submitted at `at`."""
 
     at: float
@@ -43,19 +43,19 @@ class Arrival(NamedTuple):
     number: int
 
 
-class World(Clockwork):
+class SimulatedGrid(SimulationLoop):
     """One run of a scenario; `directory` is where the files lie that it names. The database must be empty."""
 
-    def __init__(self, scenario: Scenario, database: VirtualDatabase, directory: Path) -> None:
+    def __init__(self, scenario: Scenario, database: VirtualTimeDatabase, directory: Path) -> None:
         self.scenario = scenario
         self._looked_at = 0.0
-        self.campaigns: dict[int, Arrival] = {}
+        self.campaigns: dict[int, CampaignArrival] = {}
         """Those submitted, by id."""
-        self._tasks: dict[int, list[GridTask]] = {}
+        self._tasks: dict[int, list[SimulatedTask]] = {}
         self._loads = dict(_loads(scenario, directory))
         speeds = {name: cluster.speed for cluster in scenario.clusters for name in cluster.names}
         sites = {
-            name: Site(system, self._workload(speeds[name]), WORLD_START.timestamp())
+            name: SimulatedFrontEnd(system, self._workload(speeds[name]), WORLD_START.timestamp())
             for name, system in self._systems()
         }
         super().__init__(database, scenario.tuned, sites, WORLD_START)
@@ -65,7 +65,7 @@ class World(Clockwork):
                 for name in cluster.names:
                     put_cluster(conn, name, cluster.declared.model_dump(mode="json"))
 
-    def run(self, watch: Callable[["World"], None] = lambda _: None) -> None:
+    def run(self, watch: Callable[["SimulatedGrid"], None] = lambda _: None) -> None:
         """Until nothing is left to do, or the scenario's length is over; `watch` is called after each cycle.
 
         Who submits wakes the almighty: there is a cycle at once, and the next one is when it would have been.
@@ -82,7 +82,7 @@ class World(Clockwork):
             self.advance(max(min(due, submitted) if self._has_work() else submitted, self.now))
         self.advance(max(self.scenario.length, self.now))
 
-    def tasks(self, campaign_id: int) -> Sequence[GridTask]:
+    def tasks(self, campaign_id: int) -> Sequence[SimulatedTask]:
         """What the tasks of a campaign do, by number, on a cluster of speed 1."""
         return self._tasks[campaign_id]
 
@@ -94,7 +94,7 @@ class World(Clockwork):
         """The local load of a cluster, from its begin."""
         return self._loads[cluster]()
 
-    def without_us(self) -> Iterator[tuple[str, BatchSystem]]:
+    def without_us(self) -> Iterator[tuple[str, SimulatedBatchSystem]]:
         """Each cluster as it would have gone without the grid, up to now."""
         for name, system in self._systems():
             system.advance(self.now)
@@ -122,9 +122,9 @@ class World(Clockwork):
             self.campaigns[campaign_id] = arrival
             self._tasks[campaign_id] = tasks
 
-    def _forces(self, campaign: NewCampaign) -> list[Force]:
+    def _forces(self, campaign: NewCampaign) -> list[ClusterPower]:
         return [
-            Force(name, cluster.speed, cluster.hardware.cores)
+            ClusterPower(name, cluster.speed, cluster.hardware.cores)
             for cluster in self.scenario.clusters
             for name in cluster.names
             if name in campaign.clusters
@@ -139,16 +139,16 @@ class World(Clockwork):
             if doubts := list_doubts(conn):
                 fix_events(conn, doubts, Caller(SUPERUSER), resubmit=True)
 
-    def _systems(self) -> Iterator[tuple[str, BatchSystem]]:
+    def _systems(self) -> Iterator[tuple[str, SimulatedBatchSystem]]:
         for cluster in self.scenario.clusters:
             for name in cluster.names:
                 seed = _seed(self.scenario, name)
-                yield name, BatchSystem(name, cluster.hardware, self._loads[name](), cluster.faults, seed)
+                yield name, SimulatedBatchSystem(name, cluster.hardware, self._loads[name](), cluster.faults, seed)
 
     def _workload(self, speed: float) -> Workload:
-        def task(campaign_id: int, number: int) -> GridTask:
+        def task(campaign_id: int, number: int) -> SimulatedTask:
             drawn = self._tasks[campaign_id][number]
-            return GridTask(drawn.seconds / speed, drawn.exit_code)
+            return SimulatedTask(drawn.seconds / speed, drawn.exit_code)
 
         return task
 
@@ -164,15 +164,15 @@ def _seed(scenario: Scenario, cluster: str) -> int:
     return Random(f"{scenario.seed} {cluster}").getrandbits(32)
 
 
-def _arrivals(scenario: Scenario) -> Iterator[Arrival]:
+def _arrivals(scenario: Scenario) -> Iterator[CampaignArrival]:
     number = 0
     for described in scenario.campaigns:
         for place in range(described.count):
-            yield Arrival(described.at + place * described.every, described, number)
+            yield CampaignArrival(described.at + place * described.every, described, number)
             number += 1
 
 
-def _description(arrival: Arrival, clusters: Sequence[str]) -> dict[str, Any]:
+def _description(arrival: CampaignArrival, clusters: Sequence[str]) -> dict[str, Any]:
     """As a user would hand it over (docs/reference/jdl.md); tasks that are drawn anew are those of another program."""
     campaign = arrival.described
     return {
@@ -188,11 +188,11 @@ def _description(arrival: Arrival, clusters: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _tasks(arrival: Arrival, seed: int) -> list[GridTask]:
+def _tasks(arrival: CampaignArrival, seed: int) -> list[SimulatedTask]:
     """What each task does, the same in every run of the scenario whatever else happens."""
     source = Random(f"{seed} campaign {arrival.number}")
     described = arrival.described
     return [
-        GridTask(described.seconds.draw(source), int(source.random() < described.failing))
+        SimulatedTask(described.seconds.draw(source), int(source.random() < described.failing))
         for _ in range(described.tasks)
     ]

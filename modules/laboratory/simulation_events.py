@@ -6,7 +6,7 @@ from collections.abc import Callable
 LAST_AT_A_TIME = 1  # the rank of what waits for all else of its instant
 
 
-class Agenda:
+class SimulationEvents:
     """Events of one instant happen in the order of their ranks, then in the order in which they were noted."""
 
     def __init__(self) -> None:

@@ -6,15 +6,15 @@ from datetime import datetime, timedelta
 from importlib import import_module
 from typing import Any, TypeVar
 
-from cigri.database.virtual import VirtualDatabase
-from cigri.drivers import Control
+from cigri.database.virtual import VirtualTimeDatabase
+from cigri.drivers import JobControl
 from cigri.flow.clusters import ClusterRow
-from cigri.gateway.contract import OrderTaker, Seen
-from cigri.gateway.requests import Answers, Order
+from cigri.gateway.contract import ClusterGateway, VisitResults
+from cigri.gateway.requests import ClusterRequest, ClusterResponses
 from cigri.lifecycle import CYCLE
-from cigri.runtime.pass_context import Report, RunOnce, Tools
+from cigri.runtime.pass_context import PassContext, Report, RunOnce
 from cigri.settings.sections import Settings
-from modules.laboratory.cluster.front_end import Site
+from modules.laboratory.cluster.front_end import SimulatedFrontEnd
 
 T = TypeVar("T")
 
@@ -22,11 +22,11 @@ MODULES = [import_module(f"modules.{name}") for name in CYCLE if name != "notifi
 """All but the one that tells people. Loaded before runs are forked, by one process for all of them."""
 
 
-class SimulatedGateway(OrderTaker):
+class SimulatedGateway(ClusterGateway):
     """Reaches the simulated clusters, one after the other so that each run is the same; what would have been side by
     side takes the time of the slowest. Each method keeps the contract of Gateway's (cigri/gateway)."""
 
-    def __init__(self, sites: Mapping[str, Site]) -> None:
+    def __init__(self, sites: Mapping[str, SimulatedFrontEnd]) -> None:
         super().__init__()
         self._sites = sites
         self._spent: dict[str, float] = defaultdict(float)
@@ -34,23 +34,23 @@ class SimulatedGateway(OrderTaker):
     def check(self, cluster: ClusterRow) -> None:
         """A simulated cluster needs no driver."""
 
-    def controls(self, cluster: ClusterRow) -> frozenset[Control]:
+    def controls(self, cluster: ClusterRow) -> frozenset[JobControl]:
         """None: jobs on simulated clusters cannot be held or suspended."""
         return frozenset()
 
-    def prepare(self, cluster: ClusterRow, order: Order[T]) -> Order[T]:
+    def prepare(self, cluster: ClusterRow, order: ClusterRequest[T]) -> ClusterRequest[T]:
         return order
 
-    def ask(self, cluster: ClusterRow, user: str, order: Order[T]) -> T:
+    def ask(self, cluster: ClusterRow, user: str, order: ClusterRequest[T]) -> T:
         return self._reach(cluster, user).ask(user, order)
 
-    def ask_all(self, cluster: ClusterRow, user: str, orders: Sequence[Order[Any]]) -> Answers:
+    def ask_all(self, cluster: ClusterRow, user: str, orders: Sequence[ClusterRequest[Any]]) -> ClusterResponses:
         return self._reach(cluster, user).ask_all(user, orders)
 
     def visit(
         self, clusters: Sequence[ClusterRow], visit: Callable[[ClusterRow], "Counter[str]"], patience: float
-    ) -> Seen:
-        return Seen({cluster.name: visit(cluster) for cluster in clusters}, [], {})
+    ) -> VisitResults:
+        return VisitResults({cluster.name: visit(cluster) for cluster in clusters}, [], {})
 
     def side_by_side(self, users: Iterable[str], action: Callable[[str], T]) -> list[T]:
         return [action(user) for user in users]
@@ -63,7 +63,7 @@ class SimulatedGateway(OrderTaker):
     def close(self) -> None:
         """No visit outlasts its pass."""
 
-    def _reach(self, cluster: ClusterRow, user: str) -> Site:
+    def _reach(self, cluster: ClusterRow, user: str) -> SimulatedFrontEnd:
         """The site for one command, which is counted, and whose seconds are added to those spent on this cluster."""
         site = self._sites[cluster.name]
         self.commands[cluster.name] += 1
@@ -78,11 +78,11 @@ class SimulatedGateway(OrderTaker):
         return spent
 
 
-class Clockwork:
+class SimulationLoop:
     """`now` counts the seconds since `start`, and the database's time goes with it; it has the clusters of `sites`."""
 
     def __init__(
-        self, database: VirtualDatabase, settings: Settings, sites: Mapping[str, Site], start: datetime
+        self, database: VirtualTimeDatabase, settings: Settings, sites: Mapping[str, SimulatedFrontEnd], start: datetime
     ) -> None:
         self.now = 0.0
         self.database = database
@@ -90,7 +90,7 @@ class Clockwork:
         self.cycles = 0
         self.sites = sites
         self.gateway = SimulatedGateway(sites)
-        self.tools = Tools(database, settings, self.gateway)
+        self.tools = PassContext(database, settings, self.gateway)
         self._start = start
         self._modules: list[RunOnce] = [module.run_once for module in MODULES]
 

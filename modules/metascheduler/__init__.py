@@ -20,29 +20,29 @@ from cigri.flow.offers import put_offers
 from cigri.flow.pending_reasons import put_cuts
 from cigri.flow.prologues_and_epilogues import put_epilogues, put_prologues
 from cigri.flow.quarantines import list_left_out
-from cigri.flow.views.cluster_demands import Want, has_open_campaigns, list_begun, list_claims, list_wants
+from cigri.flow.views.cluster_demands import ClusterDemand, has_open_campaigns, list_begun, list_claims, list_wants
 from cigri.flow.views.job_destinations import list_barred
-from cigri.flow.views.occupancy import Recall, Recalled, list_holdings, list_recalled
+from cigri.flow.views.occupancy import WithdrawalRange, WithdrawnJob, list_holdings, list_recalled
 from cigri.flow.views.operating_hours import list_shut
-from cigri.flow.views.schedulable_clusters import Room, list_rooms
-from cigri.runtime.failure_isolation import Isolation
-from cigri.runtime.pass_context import Report, Tools
+from cigri.flow.views.schedulable_clusters import SchedulableCluster, list_rooms
+from cigri.runtime.failure_isolation import FailureIsolation
+from cigri.runtime.pass_context import PassContext, Report
 from cigri.settings.sections import Settings
 from cigri.states import KillReason
 from modules.metascheduler.fairness_withdrawals import POLICIES as RECALLING
-from modules.metascheduler.fairness_withdrawals import Shared, news, recall, standings, taken_back
+from modules.metascheduler.fairness_withdrawals import SharingResult, news, recall, standings, taken_back
 from modules.metascheduler.pending_reasons import explain
-from modules.metascheduler.policies import Facts
+from modules.metascheduler.policies import PolicyFacts
 from modules.metascheduler.progressive_filling import share
 from modules.metascheduler.ranking import line_up
-from modules.metascheduler.remaining_capacity import Stock
-from modules.metascheduler.site_policy import Policy
+from modules.metascheduler.remaining_capacity import RemainingCapacity
+from modules.metascheduler.site_policy import SitePolicy
 
 CAMPAIGN = attrgetter("campaign_id")
 """Of what there are very many, this takes a third of the time of an expression."""
 
 
-def run_once(tools: Tools) -> Report:
+def run_once(tools: PassContext) -> Report:
     """One offer per campaign and cluster that fit together."""
     with tools.database.begin() as conn:
         if not has_open_campaigns(conn):
@@ -68,7 +68,7 @@ def run_once(tools: Tools) -> Report:
             wants = [want for want in wants if want.campaign_id not in left_out]
         if not tools.settings.policy.replicas:
             wants = [want._replace(spare=0) if want.spare else want for want in wants if want.waits]
-        isolation, policy = Isolation(conn, "metascheduler"), Policy(tools.settings.policy.order)
+        isolation, policy = FailureIsolation(conn, "metascheduler"), SitePolicy(tools.settings.policy.order)
         shared = _share(conn, tools.settings, policy, isolation, wants)
         isolation.settle(set(map(CAMPAIGN, wants)))
         put_offers(conn, shared.stock.offers())
@@ -80,20 +80,26 @@ def run_once(tools: Tools) -> Report:
     return +report
 
 
-def _share(conn: Connection, settings: Settings, chosen: Policy, isolation: Isolation, wants: Sequence[Want]) -> Shared:
+def _share(
+    conn: Connection,
+    settings: Settings,
+    chosen: SitePolicy,
+    isolation: FailureIsolation,
+    wants: Sequence[ClusterDemand],
+) -> SharingResult:
     policy = settings.policy
     usage = list_usage(conn, policy.half_life)
     add_up_usage(conn, policy.half_life)
     begun = list_begun(conn) if policy.first_jobs else {}
-    facts = Facts(list_affinities(conn), list_targets(conn), usage, begun)
+    facts = PolicyFacts(list_affinities(conn), list_targets(conn), usage, begun)
     ceilings, rooms = find_ceilings(conn, policy.tests), list_rooms(conn)
     everybody = list_claims(conn, [want for want in wants if want.waits], everybody=True)
     claims = [claim for claim in everybody if claim.clusters]
 
-    def shared(rooms: Sequence[Room], wants: Sequence[Want]) -> Stock:
+    def shared(rooms: Sequence[SchedulableCluster], wants: Sequence[ClusterDemand]) -> RemainingCapacity:
         everyone = set(map(CAMPAIGN, wants))
 
-        def among(ids: Collection[int]) -> Stock:
+        def among(ids: Collection[int]) -> RemainingCapacity:
             wanted = wants if len(ids) == len(everyone) else [want for want in wants if want.campaign_id in ids]
             claimed = [claim for claim in claims if claim.campaign_id in ids]
             return share(rooms, wanted, claimed, policy, chosen.order, facts, ceilings)
@@ -101,9 +107,9 @@ def _share(conn: Connection, settings: Settings, chosen: Policy, isolation: Isol
         return isolation.of_all(everyone, among)
 
     if policy.order not in RECALLING or not policy.recall:
-        return Shared(shared(rooms, wants))
+        return SharingResult(shared(rooms, wants))
 
-    def find(plan: Sequence[Recall]) -> list[Recalled]:
+    def find(plan: Sequence[WithdrawalRange]) -> list[WithdrawnJob]:
         return list_recalled(conn, plan, settings.jobs.moves, policy.recall)
 
     holdings = list_holdings(conn)
@@ -111,7 +117,7 @@ def _share(conn: Connection, settings: Settings, chosen: Policy, isolation: Isol
     return recall(standing, holdings, rooms, wants, find, shared)
 
 
-def _take_back(conn: Connection, shared: Shared) -> int:
+def _take_back(conn: Connection, shared: SharingResult) -> int:
     if not shared.recalled:
         return 0
     put_events(conn, list(news(shared)))

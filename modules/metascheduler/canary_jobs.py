@@ -7,14 +7,14 @@ from math import inf
 from typing import NamedTuple
 
 from cigri.estimates.clamping import LARGEST_INTEGER
-from cigri.flow.views.cluster_demands import Want
+from cigri.flow.views.cluster_demands import ClusterDemand
 
 DOUBLINGS_OF_TRUST = 20  # at most; a million times as many jobs
 FEW_ENDS = 3  # times the scouts are tried at once, where that is cheap, before anything is seen to run
 SHORTEST_TASK = 1e-3  # seconds that a task is thought to take at least
 
 
-class Scouts(NamedTuple):
+class CanaryLimit(NamedTuple):
     """How many jobs try a cluster for a new campaign: `jobs`, and more where they cost less than `stake` core-seconds.
 
     What fails after `seconds` is found by no scout, as jobs that run then count as proven. As long as no task has
@@ -25,7 +25,7 @@ class Scouts(NamedTuple):
     stake: float = 0.0
     seconds: float = inf
 
-    def most(self, want: Want) -> int:
+    def most(self, want: ClusterDemand) -> int:
         """Live jobs that the campaign may have there: the larger of two.
 
         By trust: jobs * 2^proven. By cost: stake / (width * seconds of a job), for so many core-seconds are lost if all
@@ -41,4 +41,4 @@ class Scouts(NamedTuple):
         return max(self.jobs << min(want.proven, DOUBLINGS_OF_TRUST), int(cheap))
 
 
-ANY_NUMBER = Scouts()
+ANY_NUMBER = CanaryLimit()

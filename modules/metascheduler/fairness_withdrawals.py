@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from cigri.estimates.fair_shares import fair_shares
 from cigri.flow.events import NewEvent
-from cigri.flow.views.cluster_demands import Want
-from cigri.flow.views.occupancy import Holding, Recall, Recalled
-from cigri.flow.views.schedulable_clusters import Room
+from cigri.flow.views.cluster_demands import ClusterDemand
+from cigri.flow.views.occupancy import Occupancy, WithdrawalRange, WithdrawnJob
+from cigri.flow.views.schedulable_clusters import SchedulableCluster
 from cigri.states import EventLevel
-from modules.metascheduler.policies import Turn, pools
+from modules.metascheduler.policies import RankedCampaign, pools
 from modules.metascheduler.ranking import STARVING
-from modules.metascheduler.remaining_capacity import Stock
+from modules.metascheduler.remaining_capacity import RemainingCapacity
 
 POLICIES = ("fairshare",)  # those that have shares
 SHORT_OF_SHARE = 0.95  # of a share: who runs on less is below it
@@ -30,7 +30,7 @@ BEHIND_ALL = 2**62  # the id of a job that is sent in this cycle: whatever waits
 CAMPAIGNS_TOLD = 5  # campaigns below their share that an event names
 
 
-class CampaignCores(NamedTuple):
+class CampaignShare(NamedTuple):
     """Cores that jobs of a campaign run on, that it could run on in all, and that are its share now."""
 
     running: int
@@ -48,17 +48,20 @@ class CampaignCores(NamedTuple):
         return self.running > EXCESS * self.share
 
 
-class Shared(NamedTuple):
+class SharingResult(NamedTuple):
     """What was given away, and the jobs that are to be taken back for it."""
 
-    stock: Stock
-    recalled: Sequence[Recalled] = ()
-    standing: Mapping[int, CampaignCores] = MappingProxyType({})
+    stock: RemainingCapacity
+    recalled: Sequence[WithdrawnJob] = ()
+    standing: Mapping[int, CampaignShare] = MappingProxyType({})
 
 
 def standings(
-    turns: Iterable[Turn], holdings: Iterable[Holding], wants: Iterable[Want], rooms: Iterable[Room]
-) -> dict[int, CampaignCores]:
+    turns: Iterable[RankedCampaign],
+    holdings: Iterable[Occupancy],
+    wants: Iterable[ClusterDemand],
+    rooms: Iterable[SchedulableCluster],
+) -> dict[int, CampaignShare]:
     """Of each campaign in line: those who go first have what they want, those side by side in proportion to weight.
 
     All cores on which jobs of ours run, or which are free, are divided rank by rank; within a rank by weighted max-min
@@ -72,7 +75,7 @@ def standings(
     for campaign_id, want in {want.campaign_id: want for want in wants}.items():
         wanted[campaign_id] += max(0, want.waiting) * want.width
     left = float(running.total() + sum(max(0, room.free) for room in rooms))
-    cores: dict[int, CampaignCores] = {}
+    cores: dict[int, CampaignShare] = {}
     for rank, group in groupby(turns, key=lambda turn: turn.rank):
         sides = dict(enumerate(pools(turn for turn in group if rank[0] != STARVING)))
         weights = {number: sum(turn.weight for turn in side) for number, side in sides.items()}
@@ -81,19 +84,19 @@ def standings(
             left -= share
             for turn in sides[number]:
                 due = min(share, wanted[turn.campaign_id])
-                cores[turn.campaign_id] = CampaignCores(running[turn.campaign_id], wanted[turn.campaign_id], due)
+                cores[turn.campaign_id] = CampaignShare(running[turn.campaign_id], wanted[turn.campaign_id], due)
                 share -= due
     return cores
 
 
 def recall(
-    standing: Mapping[int, CampaignCores],
-    holdings: Sequence[Holding],
-    rooms: Sequence[Room],
-    wants: Sequence[Want],
-    find: Callable[[Sequence[Recall]], Sequence[Recalled]],
-    share: Callable[[Sequence[Room], Sequence[Want]], Stock],
-) -> Shared:
+    standing: Mapping[int, CampaignShare],
+    holdings: Sequence[Occupancy],
+    rooms: Sequence[SchedulableCluster],
+    wants: Sequence[ClusterDemand],
+    find: Callable[[Sequence[WithdrawalRange]], Sequence[WithdrawnJob]],
+    share: Callable[[Sequence[SchedulableCluster], Sequence[ClusterDemand]], RemainingCapacity],
+) -> SharingResult:
     """Share as if what is taken back were gone already; nothing is, where those below their share are given nothing."""
     below = {campaign_id for campaign_id, cores in standing.items() if cores.is_below}
     at = {room.cluster_id: room for room in rooms}
@@ -107,12 +110,14 @@ def recall(
         stock = share(*without(recalled, rooms, wants))
         helped = {cluster_id for campaign_id, cluster_id in stock.given if campaign_id in below}
         if not recalled or sent <= helped:
-            return Shared(stock, recalled, standing)
+            return SharingResult(stock, recalled, standing)
         sent = sent & helped if is_first else set()
         is_first = False
 
 
-def recalls(standing: Mapping[int, CampaignCores], holdings: Sequence[Holding], sent: Collection[int]) -> list[Recall]:
+def recalls(
+    standing: Mapping[int, CampaignShare], holdings: Sequence[Occupancy], sent: Collection[int]
+) -> list[WithdrawalRange]:
     """In each queue, what those above their share have before the last job of those below, who are `sent` to some."""
     last: dict[int, int] = defaultdict(int, dict.fromkeys(sent, BEHIND_ALL))
     in_line = [held for held in holdings if held.campaign_id in standing and held.waiting]
@@ -120,18 +125,18 @@ def recalls(standing: Mapping[int, CampaignCores], holdings: Sequence[Holding], 
         if standing[held.campaign_id].is_below:
             last[held.cluster_id] = max(last[held.cluster_id], held.last)
     return [
-        Recall(held.campaign_id, held.cluster_id, last[held.cluster_id])
+        WithdrawalRange(held.campaign_id, held.cluster_id, last[held.cluster_id])
         for held in in_line
         if last[held.cluster_id] and standing[held.campaign_id].is_above
     ]
 
 
 def without(
-    recalled: Iterable[Recalled], rooms: Iterable[Room], wants: Iterable[Want]
-) -> tuple[list[Room], list[Want]]:
+    recalled: Iterable[WithdrawnJob], rooms: Iterable[SchedulableCluster], wants: Iterable[ClusterDemand]
+) -> tuple[list[SchedulableCluster], list[ClusterDemand]]:
     """Rooms and wants as they are once these jobs are gone."""
     jobs_gone = _by_place(recalled)
-    gone_from: dict[int, list[Recalled]] = defaultdict(list)
+    gone_from: dict[int, list[WithdrawnJob]] = defaultdict(list)
     for job in recalled:
         gone_from[job.cluster_id].append(job)
     left = [_room_without(gone_from[room.cluster_id], room) for room in rooms]
@@ -143,7 +148,7 @@ def without(
     return left, fewer
 
 
-def _room_without(gone: Sequence[Recalled], room: Room) -> Room:
+def _room_without(gone: Sequence[WithdrawnJob], room: SchedulableCluster) -> SchedulableCluster:
     asked = Counter(job.asked for job in gone)
     return room._replace(
         waiting=room.waiting - len(gone),
@@ -152,13 +157,13 @@ def _room_without(gone: Sequence[Recalled], room: Room) -> Room:
     )
 
 
-def taken_back(shared: Shared) -> dict[tuple[int, int], tuple[int, int]]:
+def taken_back(shared: SharingResult) -> dict[tuple[int, int], tuple[int, int]]:
     """By campaign and cluster: how many jobs, and the cores that are the campaign's share."""
     jobs_at = _by_place(shared.recalled)
     return {place: (jobs, round(shared.standing[place[0]].share)) for place, jobs in jobs_at.items()}
 
 
-def news(shared: Shared) -> Iterator[NewEvent]:
+def news(shared: SharingResult) -> Iterator[NewEvent]:
     """One event for each campaign that jobs were taken from, with the figures."""
     below = [(campaign_id, cores) for campaign_id, cores in shared.standing.items() if cores.is_below]
     named = [
@@ -179,5 +184,5 @@ def news(shared: Shared) -> Iterator[NewEvent]:
         yield NewEvent("JOBS_TAKEN_BACK", EventLevel.INFO, f"campaign {campaign_id}", message, campaign_id)
 
 
-def _by_place(recalled: Iterable[Recalled]) -> Counter[tuple[int, int]]:
+def _by_place(recalled: Iterable[WithdrawnJob]) -> Counter[tuple[int, int]]:
     return Counter((job.campaign_id, job.cluster_id) for job in recalled)

@@ -11,31 +11,31 @@ from heapq import heapify, heappop, heappush
 from itertools import chain, groupby
 
 from cigri.flow.ceilings import Ceilings
-from cigri.flow.views.cluster_demands import Claim, Want
-from cigri.flow.views.schedulable_clusters import Room
+from cigri.flow.views.cluster_demands import ClusterDemand, PendingCampaign
+from cigri.flow.views.schedulable_clusters import SchedulableCluster
 from cigri.settings.sections import PolicySettings
-from modules.metascheduler.canary_jobs import Scouts
-from modules.metascheduler.policies import Facts, Order, Turn, pools
+from modules.metascheduler.canary_jobs import CanaryLimit
+from modules.metascheduler.policies import Order, PolicyFacts, RankedCampaign, pools
 from modules.metascheduler.policies.fifo import order as fifo
 from modules.metascheduler.ranking import line_up
-from modules.metascheduler.remaining_capacity import Stock
+from modules.metascheduler.remaining_capacity import RemainingCapacity
 from modules.metascheduler.wide_jobs import let_wide_wait
 
 PORTIONS = 4  # in which each of several campaigns is served in its turn
-NO_FACTS = Facts()
+NO_FACTS = PolicyFacts()
 NO_CEILINGS = Ceilings({}, {}, {})
 DEFAULTS = PolicySettings()
 
 
 def share(
-    rooms: Sequence[Room],
-    wants: Sequence[Want],
-    claims: Sequence[Claim],
+    rooms: Sequence[SchedulableCluster],
+    wants: Sequence[ClusterDemand],
+    claims: Sequence[PendingCampaign],
     settings: PolicySettings = DEFAULTS,
     order: Order = fifo,
-    facts: Facts = NO_FACTS,
+    facts: PolicyFacts = NO_FACTS,
     ceilings: Ceilings = NO_CEILINGS,
-) -> Stock:
+) -> RemainingCapacity:
     """Serve the campaigns in order, each where it is expected to end a task first.
 
     A cluster takes what its free cores can start at once and `keep_waiting` jobs more, but never more than
@@ -44,12 +44,12 @@ def share(
     that nobody else can use are for second attempts at the tasks of campaigns near their end. Jobs that take much of a
     node wait in the queues beside narrow ones, whoever is first in line.
     """
-    stock = Stock(rooms, wants, ceilings, Scouts(settings.scouts, settings.stake, settings.scouting))
+    stock = RemainingCapacity(rooms, wants, ceilings, CanaryLimit(settings.scouts, settings.stake, settings.scouting))
     waited = {claim.campaign_id: claim.waited for claim in claims}
     line = line_up(claims, settings, order, facts)
     let_wide_wait(stock, line)
     for _, turns in groupby(line, key=lambda turn: turn.rank):
-        sides = [_Side([_Served(turn) for turn in members]) for members in pools(turns)]
+        sides = [_CampaignGroup([_ServedCampaign(turn) for turn in members]) for members in pools(turns)]
         _serve(stock, sides)
         for served in chain.from_iterable(side.members for side in sides) if not stock.reserved else ():
             if waited[served.campaign_id] > settings.reserve_after and stock.reserve(served.campaign_id):
@@ -58,16 +58,16 @@ def share(
     return stock
 
 
-class _Served:
+class _ServedCampaign:
     """A turn under way; what the campaign wants is looked at when it is its turn."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: RankedCampaign) -> None:
         self.campaign_id, self.clusters = turn.campaign_id, turn.clusters
         self.weight, self.most = turn.weight, turn.most
-        self.line: list[tuple[float, int, Want]] | None = None
-        self.shunned: list[Want] = []
+        self.line: list[tuple[float, int, ClusterDemand]] | None = None
+        self.shunned: list[ClusterDemand] = []
 
-    def next(self, stock: Stock) -> tuple[Want, int] | None:
+    def next(self, stock: RemainingCapacity) -> tuple[ClusterDemand, int] | None:
         """Where it is expected to end a task first, and how many jobs may go there before it is asked again.
 
         Each job that waits on a cluster makes the next one wait longer, so that what a campaign has left is spread over
@@ -83,12 +83,12 @@ class _Served:
                 return place
         return None
 
-    def _line_up(self, stock: Stock, wants: Sequence[Want]) -> None:
+    def _line_up(self, stock: RemainingCapacity, wants: Sequence[ClusterDemand]) -> None:
         """The best last; of those alike the emptiest."""
         self.line = sorted([(-stock.seconds(want), -place, want) for place, want in enumerate(wants)])
         self.shunned = [want for want in wants if want.shunned]
 
-    def _first(self, stock: Stock) -> tuple[Want, int] | None:
+    def _first(self, stock: RemainingCapacity) -> tuple[ClusterDemand, int] | None:
         """Those in line may have become worse since they were looked at, never better."""
         line = self.line or []
         while line:
@@ -106,18 +106,18 @@ class _Served:
         return None
 
 
-class _Side:
+class _CampaignGroup:
     """Campaigns that stand side by side with others as one; what the first cannot use goes to the next."""
 
-    def __init__(self, members: Sequence[_Served]) -> None:
+    def __init__(self, members: Sequence[_ServedCampaign]) -> None:
         self.members = members
         self.weight = sum(member.weight for member in members)
 
-    def held(self, stock: Stock) -> int:
+    def held(self, stock: RemainingCapacity) -> int:
         """Cores of the live jobs of all its members."""
         return sum(stock.held(member.campaign_id) for member in self.members)
 
-    def next(self, stock: Stock) -> tuple[Want, int] | None:
+    def next(self, stock: RemainingCapacity) -> tuple[ClusterDemand, int] | None:
         """As that of the first member that can use anything; None: none can."""
         for member in self.members:
             if (place := member.next(stock)) is not None:
@@ -125,7 +125,7 @@ class _Side:
         return None
 
 
-def _serve(stock: Stock, sides: Sequence[_Side]) -> None:
+def _serve(stock: RemainingCapacity, sides: Sequence[_CampaignGroup]) -> None:
     """One alone takes all it can use; of several, the one that holds the fewest cores for its weight gets a portion.
 
     A portion is the free cores / (PORTIONS * campaigns), and one job at least: the smaller, the nearer to the weights,
@@ -151,7 +151,7 @@ def _serve(stock: Stock, sides: Sequence[_Side]) -> None:
         heappush(line, (held / sides[place].weight, place, held))
 
 
-def _give_spare(stock: Stock) -> None:
+def _give_spare(stock: RemainingCapacity) -> None:
     """Free cores for second attempts; the campaigns with the fewest tasks left come first."""
     for campaign_id, left in sorted(stock.spares.items(), key=lambda pair: pair[1]):
         for want in sorted(stock.open_to(campaign_id, tuple(stock.wants[campaign_id])), key=stock.seconds):
@@ -160,7 +160,7 @@ def _give_spare(stock: Stock) -> None:
                 left -= jobs
 
 
-def _serve_alone(stock: Stock, served: _Served) -> None:
+def _serve_alone(stock: RemainingCapacity, served: _ServedCampaign) -> None:
     left = served.most
     while left != 0 and (place := served.next(stock)) is not None:
         want, most = place

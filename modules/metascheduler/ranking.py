@@ -6,16 +6,18 @@ The rest: by priority, and as the policy says.
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from cigri.flow.views.cluster_demands import BegunCampaign, Claim
+from cigri.flow.views.cluster_demands import BegunCampaign, PendingCampaign
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType
-from modules.metascheduler.policies import Facts, Order, Turn
+from modules.metascheduler.policies import Order, PolicyFacts, RankedCampaign
 from modules.metascheduler.policies.fifo import order as fifo
 
 TESTS, STARVING, FIRST_JOBS, OTHERS = 0.0, 1.0, 1.5, 2.0
 
 
-def line_up(claims: Sequence[Claim], settings: PolicySettings, order: Order, facts: Facts) -> list[Turn]:
+def line_up(
+    claims: Sequence[PendingCampaign], settings: PolicySettings, order: Order, facts: PolicyFacts
+) -> list[RankedCampaign]:
     """Who has waited longer than `patience` is given a handful before all others, the one that waited longest first.
 
     For more it stands in line again as everybody does.
@@ -26,7 +28,9 @@ def line_up(claims: Sequence[Claim], settings: PolicySettings, order: Order, fac
     starving = [claim for claim in others if claim.waited > settings.patience]
     turns = [turn._replace(rank=(TESTS, *turn.rank)) for turn in fifo(tests, facts)]
     turns += [
-        Turn(claim.campaign_id, claim.clusters, (STARVING, -claim.waited, claim.campaign_id), most=settings.handful)
+        RankedCampaign(
+            claim.campaign_id, claim.clusters, (STARVING, -claim.waited, claim.campaign_id), most=settings.handful
+        )
         for claim in starving
     ]
     turns += first_of_each(others, facts.begun, settings.first_jobs)
@@ -35,7 +39,9 @@ def line_up(claims: Sequence[Claim], settings: PolicySettings, order: Order, fac
     return sorted(turns, key=lambda turn: turn.rank)
 
 
-def first_of_each(claims: Sequence[Claim], begun: Mapping[int, BegunCampaign], most: int) -> list[Turn]:
+def first_of_each(
+    claims: Sequence[PendingCampaign], begun: Mapping[int, BegunCampaign], most: int
+) -> list[RankedCampaign]:
     """The first jobs of each campaign, so that its user soon sees results: those with the fewest so far go first.
 
     A user has `most` of them at a time: who makes a hundred campaigns of one gains nothing.
@@ -49,16 +55,16 @@ def first_of_each(claims: Sequence[Claim], begun: Mapping[int, BegunCampaign], m
         left = most - max(_begun(claim, begun), young[claim.user])
         if claim.campaign_id in begun and left > 0:
             rank = FIRST_JOBS, float(_begun(claim, begun)), claim.campaign_id
-            turns.append(Turn(claim.campaign_id, claim.clusters, rank, most=left))
+            turns.append(RankedCampaign(claim.campaign_id, claim.clusters, rank, most=left))
             young[claim.user] += left
     return turns
 
 
-def _begun(claim: Claim, begun: Mapping[int, BegunCampaign]) -> int:
+def _begun(claim: PendingCampaign, begun: Mapping[int, BegunCampaign]) -> int:
     return begun[claim.campaign_id].begun if claim.campaign_id in begun else 0
 
 
-def own_first(turns: Sequence[Turn], claims: Sequence[Claim]) -> list[Turn]:
+def own_first(turns: Sequence[RankedCampaign], claims: Sequence[PendingCampaign]) -> list[RankedCampaign]:
     """As users have put their own campaigns before and behind each other; it makes nobody else wait any longer.
 
     One that stands before a campaign of the same user of higher own priority steps behind it, where both want the same
@@ -66,10 +72,10 @@ def own_first(turns: Sequence[Turn], claims: Sequence[Claim]) -> list[Turn]:
     first. An operator's priority goes before.
     """
     by_id = {claim.campaign_id: claim for claim in claims}
-    by_user: dict[str, list[Turn]] = defaultdict(list)
+    by_user: dict[str, list[RankedCampaign]] = defaultdict(list)
     for turn in turns:
         by_user[by_id[turn.campaign_id].user].append(turn)
-    placed: list[Turn] = []
+    placed: list[RankedCampaign] = []
     for user, theirs in by_user.items():
         own = {turn.campaign_id: by_id[turn.campaign_id].own_priority for turn in theirs}
         if len(set(own.values())) > 1:
@@ -79,7 +85,9 @@ def own_first(turns: Sequence[Turn], claims: Sequence[Claim]) -> list[Turn]:
     return placed
 
 
-def _placed(turn: Turn, theirs: Sequence[Turn], own: Mapping[int, int], pool: tuple[str, str]) -> Turn:
+def _placed(
+    turn: RankedCampaign, theirs: Sequence[RankedCampaign], own: Mapping[int, int], pool: tuple[str, str]
+) -> RankedCampaign:
     """One turn of a user who has put some campaigns before others; `own`: the user's priorities, by campaign."""
     priority = own[turn.campaign_id]
     better = [

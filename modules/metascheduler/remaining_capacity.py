@@ -7,30 +7,34 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from cigri.estimates.completion import expected_seconds
-from cigri.flow.ceilings import Ceilings, Left
-from cigri.flow.offers import Offer
-from cigri.flow.views.cluster_demands import Want
-from cigri.flow.views.schedulable_clusters import Room
+from cigri.flow.ceilings import Ceilings, RemainingCeilings
+from cigri.flow.offers import NewOffer
+from cigri.flow.views.cluster_demands import ClusterDemand
+from cigri.flow.views.schedulable_clusters import SchedulableCluster
 from cigri.states import CampaignType
-from modules.metascheduler.canary_jobs import ANY_NUMBER, Scouts
-from modules.metascheduler.remaining_cluster_capacity import ALMOST_A_CORE, RoomLeft
+from modules.metascheduler.canary_jobs import ANY_NUMBER, CanaryLimit
+from modules.metascheduler.remaining_cluster_capacity import ALMOST_A_CORE, RemainingClusterCapacity
 
 AS_ONE = 16  # parts of the time of a task: cores that come free within one of them do so at the same time
 
 
-class Stock:
+class RemainingCapacity:
     """All that can be given away; `take` says what was."""
 
     def __init__(
-        self, rooms: Sequence[Room], wants: Iterable[Want], ceilings: Ceilings, scouts: Scouts = ANY_NUMBER
+        self,
+        rooms: Sequence[SchedulableCluster],
+        wants: Iterable[ClusterDemand],
+        ceilings: Ceilings,
+        scouts: CanaryLimit = ANY_NUMBER,
     ) -> None:
         self._scouts = scouts
-        self.ceilings = Left(ceilings)
-        self.clusters = {room.cluster_id: RoomLeft(room) for room in rooms}
+        self.ceilings = RemainingCeilings(ceilings)
+        self.clusters = {room.cluster_id: RemainingClusterCapacity(room) for room in rooms}
         self.reserved: dict[int, int] = {}  # cluster: campaign
         self._shortest: dict[int, float | None] = {}
-        self.wants: dict[int, dict[int, Want]] = defaultdict(dict)
-        self.parallel: list[Want] = []
+        self.wants: dict[int, dict[int, ClusterDemand]] = defaultdict(dict)
+        self.parallel: list[ClusterDemand] = []
         by_campaign, clusters = self.wants, self.clusters
         for want in wants:  # this loop is most of what sharing a large grid costs
             by_campaign[want.campaign_id][want.cluster_id] = want
@@ -47,7 +51,7 @@ class Stock:
         self._open = dict.fromkeys(cluster_id for cluster_id, cluster in self.clusters.items() if cluster.is_open)
         self._crowded: set[tuple[int, Sequence[int], float]] = set()
 
-    def open_to(self, campaign_id: int, clusters: Sequence[int]) -> list[Want]:
+    def open_to(self, campaign_id: int, clusters: Sequence[int]) -> list[ClusterDemand]:
         """What the campaign wants of those that are not full yet, the emptiest first; a test is not asked for room.
 
         Where there was no place for one that asks for the same, there is none for the rest of the cycle.
@@ -76,12 +80,12 @@ class Stock:
         """Has it been given all its tasks, and has none that wait for one cluster?"""
         return self.tasks[campaign_id] <= 0 and not any(want.bound for want in self.wants[campaign_id].values())
 
-    def seconds(self, want: Want) -> float:
+    def seconds(self, want: ClusterDemand) -> float:
         """Until one more job of the campaign is expected to end a task there; it grows as the cluster fills.
 
-        With d seconds to send it, to start it, and where no core is free until one is (RoomLeft.wait), and h kills per
-        second of a job: e^(h mean) d + (e^(h mean) - 1) / h (cigri/estimates/completion.py). A cluster that was not
-        tried yet is as fast as the fastest. As long as nothing is known, a task takes 1.
+        With d seconds to send it, to start it, and where no core is free until one is (RemainingClusterCapacity.wait),
+        and h kills per second of a job: e^(h mean) d + (e^(h mean) - 1) / h (cigri/estimates/completion.py). A cluster
+        that was not tried yet is as fast as the fastest. As long as nothing is known, a task takes 1.
         """
         cluster = self.clusters[want.cluster_id]
         mean = self._mean(want.campaign_id) if want.mean is None else want.mean
@@ -99,7 +103,7 @@ class Stock:
             self._shortest[campaign_id] = min((mean for mean in means if mean is not None), default=None)
         return self._shortest[campaign_id]
 
-    def most(self, want: Want) -> int:
+    def most(self, want: ClusterDemand) -> int:
         """Jobs that the campaign may still be given there."""
         if want.cluster_id not in self._open and want.type is not CampaignType.TEST:
             return 0
@@ -111,30 +115,30 @@ class Stock:
             return 0
         return max(0, min(most, places, self.clusters[want.cluster_id].room(want, self.given_to(want))))
 
-    def startable(self, want: Want) -> int:
+    def startable(self, want: ClusterDemand) -> int:
         """Jobs of the campaign that could start there at once."""
         return self.clusters[want.cluster_id].startable(want.ratio)
 
-    def next_few(self, want: Want) -> int:
+    def next_few(self, want: ClusterDemand) -> int:
         """Jobs that wait there for about the same time as one more does: running / AS_ONE.
 
-        So many of those that run end within a sixteenth of the time of a task (RoomLeft.wait).
+        So many of those that run end within a sixteenth of the time of a task (RemainingClusterCapacity.wait).
         """
         return max(1, self.clusters[want.cluster_id].running // AS_ONE)
 
-    def may_wait(self, want: Want) -> int:
+    def may_wait(self, want: ClusterDemand) -> int:
         """Jobs that may be sent there whether or not a core is free, if any are kept waiting there."""
         cluster = self.clusters[want.cluster_id]
         if want.type is CampaignType.TEST or not cluster.longest_keep:
             return 0
         return min(self._most_by_rights(want), self.room_in_queue(want))
 
-    def room_in_queue(self, want: Want) -> int:
+    def room_in_queue(self, want: ClusterDemand) -> int:
         """Jobs that may be sent to start at once, or to wait: only the best of its tasks are ever in a queue."""
         cluster = self.clusters[want.cluster_id]
         return cluster.startable(want.ratio) + cluster.places(want.asked)
 
-    def most_spare(self, want: Want, tasks: int) -> int:
+    def most_spare(self, want: ClusterDemand, tasks: int) -> int:
         """Jobs for second attempts at so many tasks: on free cores, once each task that waits has a place.
 
         A task that has a job there gets no other one there.
@@ -144,7 +148,7 @@ class Stock:
         tasks = min(tasks, max(0, want.spare - want.live))
         return min(self._most_by_rights(want, tasks), self.clusters[want.cluster_id].startable(want.ratio))
 
-    def _most_by_rights(self, want: Want, tasks: int | None = None) -> int:
+    def _most_by_rights(self, want: ClusterDemand, tasks: int | None = None) -> int:
         """Jobs that it might be given there if only there were cores; for the tasks that wait, or for so many `tasks`.
 
         The least of these tasks, the cluster's `queue`, and what a test, a trial, scouts, max_jobs and ceilings let.
@@ -164,11 +168,11 @@ class Stock:
             most = min(most, lowest[0])
         return max(0, most)
 
-    def most_scouts(self, want: Want) -> int:
+    def most_scouts(self, want: ClusterDemand) -> int:
         """Live jobs that a campaign may have there, by what has succeeded of it."""
         return self._scouts.most(want)
 
-    def take(self, want: Want, jobs: int) -> None:
+    def take(self, want: ClusterDemand, jobs: int) -> None:
         """So many jobs are given to it there; they carry first the tasks that wait for this very cluster."""
         place = want.campaign_id, want.cluster_id
         given, cluster = self.given.get(place, 0), self.clusters[want.cluster_id]
@@ -184,10 +188,10 @@ class Stock:
         if not cluster.is_open:
             self._open.pop(want.cluster_id, None)
 
-    def offers(self) -> list[Offer]:
+    def offers(self) -> list[NewOffer]:
         """What was given, the first in rank first: as it is handed over to campaign schedulers."""
         return [
-            Offer(
+            NewOffer(
                 *pair,
                 jobs * self.wants[pair[0]][pair[1]].width,
                 jobs,
@@ -219,7 +223,7 @@ class Stock:
         self.reserved[best.cluster_id] = campaign_id
         return True
 
-    def _lacks_cores(self, want: Want) -> bool:
+    def _lacks_cores(self, want: ClusterDemand) -> bool:
         cluster = self.clusters[want.cluster_id]
         if want.type is CampaignType.TEST or want.send is not None or want.width > cluster.total:
             return False
@@ -229,6 +233,6 @@ class Stock:
         """Was it given anything in this cycle, or is it under a ceiling?"""
         return campaign_id in self._given_cores or self.ceilings.is_over(campaign_id)
 
-    def given_to(self, want: Want) -> int:
+    def given_to(self, want: ClusterDemand) -> int:
         """Jobs that the campaign was given there so far in this cycle."""
         return self.given.get((want.campaign_id, want.cluster_id), 0)

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from math import ceil
 
 from cigri.estimates.clamping import LARGEST_INTEGER
-from cigri.flow.views.cluster_demands import Want
-from cigri.flow.views.schedulable_clusters import Room
+from cigri.flow.views.cluster_demands import ClusterDemand
+from cigri.flow.views.schedulable_clusters import SchedulableCluster
 
 STARTS = 2.0  # times what starts in a cycle may wait, so that no core idles where many jobs end between two cycles
 ALMOST_A_CORE = 1e-9  # 49 cores by 49 jobs a core are one job, not 0.9999
 
 
-class RoomLeft:
+class RemainingClusterCapacity:
     """Cores that a new job could have at once (`idle`), and jobs that wait `behind` those that can start.
 
     `starting`: of the jobs that wait, those that find a free core. `queue`: jobs that may still be sent, `max_waiting`
@@ -24,7 +24,7 @@ class RoomLeft:
     as configured; `longest_keep`: the most that any campaign's forecast says. Under stress these counts are less.
     """
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: SchedulableCluster) -> None:
         self.name, self.total, self.is_wide = room.name, room.total, room.is_wide
         self.running = room.running
         self.idle = float(max(0, room.free - room.waiting_cores))
@@ -46,12 +46,12 @@ class RoomLeft:
         """May it take any job that is no test?"""
         return self.queue > 0 and (self.is_sent or self.idle > ALMOST_A_CORE or self.longest_keep > self.behind)
 
-    def hear(self, want: Want) -> None:
+    def hear(self, want: ClusterDemand) -> None:
         """What is forecast may open a cluster that is full as it is configured."""
         self.is_sent |= want.send is not None
         self.longest_keep = max(self.longest_keep, self.slowed(want.keep or 0))
 
-    def room(self, want: Want, given: int) -> int:
+    def room(self, want: ClusterDemand, given: int) -> int:
         """Jobs that can start at once, and those that are kept waiting behind them; or what is forecast to be sent."""
         if want.send is not None:
             return self.slowed(want.send) - given
@@ -103,7 +103,7 @@ class RoomLeft:
         return int(self.idle * ratio + ALMOST_A_CORE)
 
 
-def _behind(room: Room) -> int:
+def _behind(room: SchedulableCluster) -> int:
     """Of the waiting jobs, those that find no free core, if all are of the mean width.
 
     (cores that they ask for - free cores) / (cores that they ask for / jobs), rounded up.

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from math import isfinite, isnan
 
 from cigri.errors import CigriError
-from cigri.flow.views.cluster_demands import Claim
+from cigri.flow.views.cluster_demands import PendingCampaign
 from cigri.runtime.failure_isolation import FAULTS, described
 from cigri.runtime.time_limit import PURE_LIMIT, time_limit
-from modules.metascheduler.policies import Facts, Turn, load
+from modules.metascheduler.policies import PolicyFacts, RankedCampaign, load
 from modules.metascheduler.policies.fifo import order as fifo
 
 logger = logging.getLogger(__name__)
@@ -18,14 +18,14 @@ class PolicyFailed(CigriError):
     """Everybody has been served; the operator has to mend the policy."""
 
 
-class Policy:
+class SitePolicy:
     """Made anew for each pass. `order` never raises: a policy that fails gives way to fifo until the pass is over."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._why = ""
 
-    def order(self, claims: Sequence[Claim], facts: Facts) -> list[Turn]:
+    def order(self, claims: Sequence[PendingCampaign], facts: PolicyFacts) -> list[RankedCampaign]:
         """A policy that has failed once in a pass is not asked again in it."""
         if self._why:
             return fifo(claims, facts)
@@ -44,7 +44,7 @@ class Policy:
             raise PolicyFailed(f"{message}: {self._why}")
 
 
-def _served(turns: Sequence[Turn], claims: Sequence[Claim]) -> list[Turn]:
+def _served(turns: Sequence[RankedCampaign], claims: Sequence[PendingCampaign]) -> list[RankedCampaign]:
     """Raise ValueError for turns that nobody can be served by."""
     clusters = {claim.campaign_id: set(claim.clusters) for claim in claims}
     for turn in turns:

@@ -7,14 +7,14 @@ each core as it comes free, wide ones that wait here would hardly ever begin.
 from collections import defaultdict
 from collections.abc import Sequence
 
-from cigri.flow.views.cluster_demands import Want
-from modules.metascheduler.policies import Turn
-from modules.metascheduler.remaining_capacity import Stock
+from cigri.flow.views.cluster_demands import ClusterDemand
+from modules.metascheduler.policies import RankedCampaign
+from modules.metascheduler.remaining_capacity import RemainingCapacity
 
 
-def let_wide_wait(stock: Stock, line: Sequence[Turn]) -> None:
+def let_wide_wait(stock: RemainingCapacity, line: Sequence[RankedCampaign]) -> None:
     """Give out wide jobs, the first in line first, until they wait for all cores of a cluster that narrow ones want."""
-    wide: dict[int, dict[int, Want]] = defaultdict(dict)
+    wide: dict[int, dict[int, ClusterDemand]] = defaultdict(dict)
     left: dict[int, int] = {}
     for want in stock.parallel:
         cluster = stock.clusters.get(want.cluster_id)
@@ -30,7 +30,7 @@ def let_wide_wait(stock: Stock, line: Sequence[Turn]) -> None:
                 left[cluster_id] -= jobs * want.width
 
 
-def _wanted_by_narrow(stock: Stock, clusters: dict[int, int]) -> set[int]:
+def _wanted_by_narrow(stock: RemainingCapacity, clusters: dict[int, int]) -> set[int]:
     """Of these clusters, those that campaigns want for jobs which are not wide there."""
     wants = (want for wanted in stock.wants.values() for want in wanted.values() if want.cluster_id in clusters)
     return {want.cluster_id for want in wants if not stock.clusters[want.cluster_id].is_wide(want.width)}

@@ -14,11 +14,11 @@ from functools import partial
 from sqlalchemy import Connection
 
 from cigri.flow.messages import DueMessage, put_news, take_due
-from cigri.flow.news import NewsEvent, Reader, end_news, list_news, list_readers, put_begun
+from cigri.flow.news import NotifiableEvent, Subscriber, end_news, list_news, list_readers, put_begun
 from cigri.flow.quarantines import list_left_out
 from cigri.flow.subscriptions import has_subscriptions
-from cigri.runtime.failure_isolation import Isolation
-from cigri.runtime.pass_context import Report, Tools
+from cigri.runtime.failure_isolation import FailureIsolation
+from cigri.runtime.pass_context import PassContext, Report
 from modules.notifier.recipients import readers_of, wanted_by
 from modules.notifier.sending import send
 
@@ -31,7 +31,7 @@ SHORT_SENDING = 0.5  # seconds that the other modules wait for what is quick
 LEASE_TIMES, LEASE_MORE = 3, 30  # what a try may last at most, of the time limit for each of its steps, and seconds
 
 
-def run_once(tools: Tools) -> Report:
+def run_once(tools: PassContext) -> Report:
     """Note what is to be told, and begin to send what is due."""
     with tools.database.begin() as conn:
         if not has_subscriptions(conn):
@@ -47,15 +47,15 @@ def run_once(tools: Tools) -> Report:
     return +report
 
 
-def _note(tools: Tools) -> Report:
+def _note(tools: PassContext) -> Report:
     """In one transaction events cease to be news, and stand in the messages of those who want to know."""
     with tools.database.begin() as conn:
         report: Report = Counter({"campaigns begun": put_begun(conn)})
         news = list_news(conn, list_left_out(conn, ("notifier",)), MOST_NEWS)
         if not news:
             return report
-        readers, isolation = list_readers(conn, news), Isolation(conn, "notifier")
-        by_campaign: dict[int | None, list[NewsEvent]] = defaultdict(list)
+        readers, isolation = list_readers(conn, news), FailureIsolation(conn, "notifier")
+        by_campaign: dict[int | None, list[NotifiableEvent]] = defaultdict(list)
         for event in news:
             by_campaign[event.campaign_id].append(event)
         for campaign_id, events in by_campaign.items():
@@ -71,7 +71,11 @@ def _note(tools: Tools) -> Report:
 
 
 def _put(
-    tools: Tools, conn: Connection, readers: Sequence[Reader], campaign_id: int | None, events: Sequence[NewsEvent]
+    tools: PassContext,
+    conn: Connection,
+    readers: Sequence[Subscriber],
+    campaign_id: int | None,
+    events: Sequence[NotifiableEvent],
 ) -> int:
     told = 0
     for reader in readers_of(readers, campaign_id, events[0].user):
@@ -82,7 +86,7 @@ def _put(
     return told
 
 
-def _send(tools: Tools, due: Sequence[DueMessage]) -> Report:
+def _send(tools: PassContext, due: Sequence[DueMessage]) -> Report:
     """Each in a thread; those that are slow are waited for no longer, and settle their message themselves."""
     done: list[str] = []
     threads = [
@@ -96,7 +100,7 @@ def _send(tools: Tools, due: Sequence[DueMessage]) -> Report:
     return Counter(done.copy())
 
 
-def _try(tools: Tools, message: DueMessage, done: list[str]) -> None:
+def _try(tools: PassContext, message: DueMessage, done: list[str]) -> None:
     """What goes wrong with one message is no other's trouble."""
     try:
         done.append("messages sent" if send(tools, message) else "messages not sent")

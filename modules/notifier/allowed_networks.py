@@ -4,7 +4,7 @@ import socket
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
-from modules.notifier.delivery_errors import NotTaken
+from modules.notifier.delivery_errors import DeliveryRefused
 
 NAT64 = ip_network("64:ff9b::/96")
 WITHIN_NAT64 = 0xFFFFFFFF
@@ -13,17 +13,19 @@ Address = IPv4Address | IPv6Address
 
 
 def public_or_allowed(host: str, port: int, private: Iterable[str]) -> tuple[str, int]:
-    """The first address of the host, if all of them may be asked; raise NotTaken."""
+    """The first address of the host, if all of them may be asked; raise DeliveryRefused."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise NotTaken(f"{host}: {error}") from None
+        raise DeliveryRefused(f"{host}: {error}") from None
     networks = [ip_network(text) for text in private]
     addresses = [str(place[0]) for *_, place in found]
     for text in addresses:
         address = ip_address(text.partition("%")[0])
         if "%" in text or not (is_public(address) or any(address in network for network in networks)):
-            raise NotTaken(f"{host} is {text}, which is no public address: notify.private of the operator may allow it")
+            raise DeliveryRefused(
+                f"{host} is {text}, which is no public address: notify.private of the operator may allow it"
+            )
     return addresses[0], port
 
 

@@ -9,21 +9,21 @@ from contextlib import suppress
 
 from cigri.formats.subscriptions import words_of
 from cigri.formats.untrusted_text import one_line
-from cigri.localbatch.job_owner import Owner, owner_of
+from cigri.localbatch.job_owner import JobOwner, owner_of
 from cigri.localbatch.processes import MARK, sweep
 from cigri.settings.sections import NotifySettings
-from modules.notifier.delivery_errors import NotTaken
-from modules.notifier.message_text import Letter
+from modules.notifier.delivery_errors import DeliveryRefused
+from modules.notifier.message_text import MessageText
 
 KEPT_OUTPUT = 500  # bytes, the last ones
 READ_AT_ONCE = 1 << 16
 MORE_FOR_SUDO = 5.0  # seconds, in which `timeout` ends what we may not
 
 
-def run_command(settings: NotifySettings, user: str, line: str, letter: Letter) -> None:
+def run_command(settings: NotifySettings, user: str, line: str, letter: MessageText) -> None:
     """Its words, ~ being the user's home, then id, name, tag and comment, as OAR does it.
 
-    Raise NotTaken, once and for all, if it fails.
+    Raise DeliveryRefused, once and for all, if it fails.
     """
     owner = _owner(user)
     program, *words = words_of(line)
@@ -32,7 +32,9 @@ def run_command(settings: NotifySettings, user: str, line: str, letter: Letter) 
     words = [program, *words, letter.id, letter.name, letter.tag, letter.comment]
     is_own = owner.uid == os.geteuid() or os.geteuid() == 0
     if settings.commands == "none" or (settings.commands == "own" and not is_own):
-        raise NotTaken(f"this grid runs no commands of {user}: notify.commands is {settings.commands}", is_final=True)
+        raise DeliveryRefused(
+            f"this grid runs no commands of {user}: notify.commands is {settings.commands}", is_final=True
+        )
     limit = settings.timeout
     if not is_own:
         words = ["timeout", "-k", "1", f"{limit:g}", "env", f"CIGRI_MESSAGE={letter.key}", *words]
@@ -40,22 +42,22 @@ def run_command(settings: NotifySettings, user: str, line: str, letter: Letter) 
     try:
         process = _start(words, owner, letter.key, is_own=is_own)
     except OSError as error:
-        raise NotTaken(f"{words[0]}: {error.strerror}", is_final=True) from None
+        raise DeliveryRefused(f"{words[0]}: {error.strerror}", is_final=True) from None
     code, said = _wait(process, letter.key, limit)
     if code != 0:
         how = f"exit code {code}" if code is not None else f"it took longer than {settings.timeout:g} s and was ended"
         last = one_line(said.decode(errors="replace").strip())
-        raise NotTaken(f"{how}{f': {last}' if last else ''}", is_final=True)
+        raise DeliveryRefused(f"{how}{f': {last}' if last else ''}", is_final=True)
 
 
-def _owner(user: str) -> Owner:
+def _owner(user: str) -> JobOwner:
     try:
         return owner_of(pwd.getpwnam(user).pw_uid)
     except KeyError:
-        raise NotTaken(f"there is no account {user} on the grid's host", is_final=True) from None
+        raise DeliveryRefused(f"there is no account {user} on the grid's host", is_final=True) from None
 
 
-def _start(words: list[str], owner: Owner, key: str, *, is_own: bool) -> "subprocess.Popen[bytes]":
+def _start(words: list[str], owner: JobOwner, key: str, *, is_own: bool) -> "subprocess.Popen[bytes]":
     changes = is_own and owner.groups is not None
     return subprocess.Popen(
         words,

@@ -10,27 +10,27 @@ from pathlib import Path
 
 from cigri.settings.listen_address import read_server
 from cigri.settings.sections import NotifySettings
-from modules.notifier.delivery_errors import NotTaken
-from modules.notifier.message_text import Letter
+from modules.notifier.delivery_errors import DeliveryRefused
+from modules.notifier.message_text import MessageText
 
 TLS_FROM_THE_START = 465  # the port of such servers
 NEVER_TAKEN = 500  # and above: what SMTP answers where it would answer the same again
 
 
-def send_mail(settings: NotifySettings, address: str, letter: Letter, at: datetime) -> None:
-    """Raise NotTaken where the server does not take it; that it was sent twice its Message-ID tells."""
+def send_mail(settings: NotifySettings, address: str, letter: MessageText, at: datetime) -> None:
+    """Raise DeliveryRefused where the server does not take it; that it was sent twice its Message-ID tells."""
     if not settings.smtp:
-        raise NotTaken("this grid sends no mail: its operator has not set notify.smtp", is_final=True)
+        raise DeliveryRefused("this grid sends no mail: its operator has not set notify.smtp", is_final=True)
     try:
         with _server(settings) as server:
             server.send_message(_mail(settings, address, letter, at), settings.sender, [address])
     except smtplib.SMTPRecipientsRefused as error:
         code, said = error.recipients[address]
-        raise NotTaken(
+        raise DeliveryRefused(
             f"{settings.smtp}: {code} {said.decode(errors='replace')}", is_final=code >= NEVER_TAKEN
         ) from None
     except (OSError, smtplib.SMTPException) as error:
-        raise NotTaken(f"{settings.smtp}: {error}") from None
+        raise DeliveryRefused(f"{settings.smtp}: {error}") from None
 
 
 def _server(settings: NotifySettings) -> smtplib.SMTP:
@@ -58,7 +58,7 @@ def _password(file: Path | None) -> str:
     return file.read_text().strip() if file else ""
 
 
-def _mail(settings: NotifySettings, address: str, letter: Letter, at: datetime) -> EmailMessage:
+def _mail(settings: NotifySettings, address: str, letter: MessageText, at: datetime) -> EmailMessage:
     mail = EmailMessage()
     mail["Subject"] = letter.subject
     mail["From"] = settings.sender

@@ -4,14 +4,14 @@ from typing import Any, NamedTuple
 
 from cigri.flow.messages import DueMessage
 from cigri.formats.untrusted_text import one_line
-from cigri.presentation.notifications import News, gravest
+from cigri.presentation.notifications import Notification, gravest
 from cigri.states import NewsTag
 
 LONGEST_COMMENT_TOLD = 2000
 GRID_ITSELF = "grid"
 
 
-class Letter(NamedTuple):
+class MessageText(NamedTuple):
     """`id`: of the campaign, "0" of the grid itself; names and what jobs wrote steer nothing that reads it."""
 
     key: str
@@ -45,11 +45,11 @@ class Letter(NamedTuple):
         return "\n".join([*head, *self.lines, "", foot, ""])
 
 
-def letter(message: DueMessage, host: str) -> Letter:
+def letter(message: DueMessage, host: str) -> MessageText:
     """What is told of a campaign, or of the grid itself."""
-    news = [News(**each) for each in message.news]
+    news = [Notification(**each) for each in message.news]
     is_of_campaign = message.campaign_id is not None
-    return Letter(
+    return MessageText(
         message.key,
         str(message.campaign_id or 0),
         one_line(message.name) if is_of_campaign else GRID_ITSELF,
@@ -60,7 +60,7 @@ def letter(message: DueMessage, host: str) -> Letter:
     )
 
 
-def as_object(message: DueMessage, letter: Letter) -> dict[str, Any]:
+def as_object(message: DueMessage, letter: MessageText) -> dict[str, Any]:
     """For programs, as JSON."""
     return {
         "id": message.key,
@@ -78,7 +78,7 @@ def as_object(message: DueMessage, letter: Letter) -> dict[str, Any]:
     }
 
 
-def _line(news: News) -> str:
+def _line(news: Notification) -> str:
     times = f"{news.number} x " if news.number > 1 else ""
     where = f" on {news.cluster}" if news.cluster else ""
     return one_line(f"{news.tag}: {times}{news.code}{where}: {news.said}")

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from cigri.flow.news import NewsEvent, Reader
-from cigri.presentation.notifications import News, is_wanted, news_of
+from cigri.flow.news import NotifiableEvent, Subscriber
+from cigri.presentation.notifications import Notification, is_wanted, news_of
 
 
-def readers_of(readers: Sequence[Reader], campaign_id: int | None, owner: str) -> list[Reader]:
+def readers_of(readers: Sequence[Subscriber], campaign_id: int | None, owner: str) -> list[Subscriber]:
     """Those of a campaign, or of clusters and grid; what somebody wants of one campaign holds there over all others."""
     if campaign_id is None:
         return [reader for reader in readers if reader.is_of_grid]
@@ -16,7 +16,7 @@ def readers_of(readers: Sequence[Reader], campaign_id: int | None, owner: str) -
     return own + [reader for reader in of_all if reader.user == owner and (reader.user, reader.address) not in said]
 
 
-def wanted_by(reader: Reader, events: Sequence[NewsEvent]) -> list[News]:
+def wanted_by(reader: Subscriber, events: Sequence[NotifiableEvent]) -> list[Notification]:
     """What has happened since they subscribed, of the kinds that they want."""
     return [
         news_of(event.code, event.level, event.cluster, event.message)

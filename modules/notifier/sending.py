@@ -7,11 +7,11 @@ import socket
 from cigri.estimates.backoff import MESSAGES_THAT_ARE_NOT_TAKEN
 from cigri.flow.messages import DueMessage, put_given_up, put_sent, put_unsent
 from cigri.runtime.failure_isolation import described
-from cigri.runtime.pass_context import Tools
+from cigri.runtime.pass_context import PassContext
 from cigri.settings.sections import NotifySettings
 from cigri.states import Channel
 from modules.notifier.commands import run_command
-from modules.notifier.delivery_errors import NotTaken
+from modules.notifier.delivery_errors import DeliveryRefused
 from modules.notifier.mail import send_mail
 from modules.notifier.message_text import as_object, letter
 from modules.notifier.webhooks import post
@@ -19,11 +19,11 @@ from modules.notifier.webhooks import post
 logger = logging.getLogger(__name__)
 
 
-def send(tools: Tools, message: DueMessage) -> bool:
+def send(tools: PassContext, message: DueMessage) -> bool:
     """With no transaction open; False: it is tried again, or given up."""
     try:
         _reach(tools.settings.notify, message)
-    except NotTaken as error:
+    except DeliveryRefused as error:
         _settle_unsent(tools, message, str(error), is_final=error.is_final)
         return False
     except Exception as error:  # a fault of ours, that what is in this message brings out
@@ -47,7 +47,7 @@ def _reach(settings: NotifySettings, message: DueMessage) -> None:
             post(settings, message.target, body, key=message.key, secret=message.secret)
 
 
-def _settle_unsent(tools: Tools, message: DueMessage, error: str, *, is_final: bool) -> None:
+def _settle_unsent(tools: PassContext, message: DueMessage, error: str, *, is_final: bool) -> None:
     is_over = is_final or message.tries >= tools.settings.notify.tries
     logger.warning(
         "%s was not told by %s:%s, try %s%s: %s",

@@ -12,13 +12,13 @@ from urllib.parse import SplitResult, urlsplit
 
 from cigri.settings.sections import NotifySettings
 from modules.notifier.allowed_networks import public_or_allowed
-from modules.notifier.delivery_errors import NotTaken
+from modules.notifier.delivery_errors import DeliveryRefused
 
 PORTS = {"https": 443, "http": 80}
 
 
 def post(settings: NotifySettings, url: str, body: bytes, *, key: str, secret: str) -> None:
-    """Raise NotTaken unless it answers 2xx; redirects are not followed, nor is more of the answer read."""
+    """Raise DeliveryRefused unless it answers 2xx; redirects are not followed, nor is more of the answer read."""
     parts = urlsplit(url)
     headers = {
         "Host": parts.netloc,
@@ -33,10 +33,10 @@ def post(settings: NotifySettings, url: str, body: bytes, *, key: str, secret: s
             connection.request("POST", target, body, headers)
             status = connection.getresponse().status
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise NotTaken(f"{parts.netloc}: {error or type(error).__name__}") from None
+        raise DeliveryRefused(f"{parts.netloc}: {error or type(error).__name__}") from None
     if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         redirected = "; redirects are not followed" if status < HTTPStatus.BAD_REQUEST else ""
-        raise NotTaken(f"{parts.netloc} answers {status}{redirected}")
+        raise DeliveryRefused(f"{parts.netloc} answers {status}{redirected}")
 
 
 @contextmanager

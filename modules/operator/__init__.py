@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
 
-from cigri.cli.command import Parser, command
+from cigri.cli.command import CommandParser, command
 from cigri.errors import UsageError
 
 COMMANDS = {
@@ -65,7 +65,7 @@ def dispatch(name: str, description: str, commands: Mapping[str, str], examples:
     """Run the sub-command that `argv` names; only its own file is imported."""
     width = max(map(len, commands))
     listing = "".join(f"  {word:{width}}  {text}\n" for word, text in commands.items())
-    parser = Parser(name, f"{description}\n\ncommands:\n{listing}", examples)
+    parser = CommandParser(name, f"{description}\n\ncommands:\n{listing}", examples)
     parser.add_argument("command", metavar="COMMAND", help="one of the commands above")
     word = parser.parse_args(argv[:1]).command
     if word not in commands:

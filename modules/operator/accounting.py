@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cigri.cli.command import Parser, open_database
+from cigri.cli.command import CommandParser, open_database
 from cigri.cli.table_printing import print_table
 from cigri.flow.accounting import Correction, list_corrections, rebuild
 from cigri.formats.units import HOUR
@@ -12,7 +12,7 @@ TITLES = (*ALIKE, "had jobs", "has jobs", "had hours", "has hours", "had asked",
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri accounting",
         "Make the core-hours of gridusage what ended jobs add up to, with what is kept of archived ones, and tell\n"
         "what was not so: for when rows of the table `accounting` were lost or changed. Jobs may end meanwhile.",

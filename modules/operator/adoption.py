@@ -3,26 +3,26 @@
 from typing import NamedTuple
 
 from cigri.database import Database
-from cigri.errors import AnswerUnreadable, TransportError
+from cigri.errors import TransportError, UnreadableOutput
 from cigri.flow.adopted_jobs import list_unknown_batches, put_adopted
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.views.stuck_items import list_accounts
-from cigri.gateway.requests import ListBatches, ListJobs, ReadBatches
-from cigri.gateway.transport_gateway import Gateway
-from cigri.wrapper.manifest import WrittenJob
+from cigri.gateway.requests import ListBatches, ListJobs, ReadBatchManifests
+from cigri.gateway.transport_gateway import TransportGateway
+from cigri.wrapper.manifest import ManifestJob
 
 ADOPTED_AT_ONCE = 200  # batches that one answer tells of
 ADOPTED_SHOWN = 20  # jobs that cannot be adopted
 
 
-class Older(NamedTuple):
+class UnknownJobs(NamedTuple):
     """Jobs that ran or wait on a cluster, and that the database does not know; remote ids where they are queued."""
 
-    jobs: list[WrittenJob]
+    jobs: list[ManifestJob]
     remote_ids: dict[tuple[int, int], str]
 
 
-def look(database: Database, gateway: Gateway, cluster: ClusterRow, key: str, *, adopts: bool) -> list[str]:
+def look(database: Database, gateway: TransportGateway, cluster: ClusterRow, key: str, *, adopts: bool) -> list[str]:
     """Lines about what lies there, and what became of it."""
     with database.begin() as conn:
         accounts = list_accounts(conn, cluster.id)
@@ -30,7 +30,7 @@ def look(database: Database, gateway: Gateway, cluster: ClusterRow, key: str, *,
     for user in accounts:
         try:
             older = _find(database, gateway, cluster, key, user)
-        except (TransportError, AnswerUnreadable) as error:
+        except (TransportError, UnreadableOutput) as error:
             lines.append(f"{user}: {error}")
             continue
         if older.jobs and not adopts:
@@ -40,25 +40,27 @@ def look(database: Database, gateway: Gateway, cluster: ClusterRow, key: str, *,
     return lines
 
 
-def _find(database: Database, gateway: Gateway, cluster: ClusterRow, key: str, user: str) -> Older:
+def _find(database: Database, gateway: TransportGateway, cluster: ClusterRow, key: str, user: str) -> UnknownJobs:
     prefix = f"cigri.{key}."
     lying = gateway.ask(cluster, user, ListBatches(key))
     with database.begin() as conn:
         unknown = sorted(list_unknown_batches(conn, list(lying)))
     if not unknown:
-        return Older([], {})
+        return UnknownJobs([], {})
     listed = gateway.ask(cluster, user, ListJobs(prefix))
     by_tag = {f"{prefix}{batch_id}": batch_id for batch_id in unknown}
     remote_ids = {(by_tag[job.tag], job.index): job.remote_id for job in listed if job.tag in by_tag}
-    jobs: list[WrittenJob] = []
+    jobs: list[ManifestJob] = []
     for first in range(0, len(unknown), ADOPTED_AT_ONCE):
         places = [(lying[batch_id], batch_id) for batch_id in unknown[first : first + ADOPTED_AT_ONCE]]
-        written = gateway.ask(cluster, user, ReadBatches(key, places))
+        written = gateway.ask(cluster, user, ReadBatchManifests(key, places))
         jobs += written
-    return Older([job for job in jobs if job.is_started or (job.batch_id, job.array_index) in remote_ids], remote_ids)
+    return UnknownJobs(
+        [job for job in jobs if job.is_started or (job.batch_id, job.array_index) in remote_ids], remote_ids
+    )
 
 
-def _adopt(database: Database, cluster: ClusterRow, key: str, user: str, older: Older) -> list[str]:
+def _adopt(database: Database, cluster: ClusterRow, key: str, user: str, older: UnknownJobs) -> list[str]:
     """Take over what can be, batch by batch."""
     refused: dict[int, str] = {}
     for batch_id in sorted({job.batch_id for job in older.jobs}):

@@ -1,6 +1,6 @@
 """`cigri affinity`: pairs of user and cluster; under the policy `affinity` the user goes first there."""
 
-from cigri.cli.command import Parser, print_json, safe
+from cigri.cli.command import CommandParser, print_json, safe
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.policy import add_affinity, affinities, remove_affinity
@@ -8,7 +8,7 @@ from cigri.formats.json_values import plain
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri affinity",
         "Say which users go first on which clusters, when `policy.order` is affinity.",
         "  cigri affinity add alice dahu\n  cigri affinity remove alice dahu\n  cigri affinity list",

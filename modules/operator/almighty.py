@@ -1,12 +1,12 @@
 """`cigri almighty`: cycles the modules in the foreground, as `cigri up` does in the background and systemd does."""
 
-from cigri.cli.command import Parser
+from cigri.cli.command import CommandParser
 from cigri.settings.loading import load
 from modules.operator import data_directory
 
 
 def run(argv: list[str]) -> int:
-    Parser(
+    CommandParser(
         "cigri almighty",
         "Cycle the modules until SIGTERM or SIGINT; the pass under way is finished first.",
         "  cigri almighty",

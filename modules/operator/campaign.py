@@ -1,12 +1,12 @@
 """`cigri campaign`: what an operator changes of users' campaigns."""
 
-from cigri.cli.command import Parser
+from cigri.cli.command import CommandParser
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.policy import set_grid_priority
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri campaign",
         "Give a campaign a priority: higher ones go first, whatever the policy; 0 is that of a new campaign.",
         "  cigri campaign priority 12 5\n  cigri campaign priority 12 -1",

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cigri.cli.command import Parser, print_json
+from cigri.cli.command import CommandParser, print_json
 from cigri.cli.table_printing import print_table
 from cigri.settings.loading import load_effective
-from cigri.settings.sections import Section, Settings
+from cigri.settings.sections import Settings, SettingsSection
 from modules.operator.installation_health import hidden
 
 SAMPLE_HEAD = """\
@@ -18,7 +18,7 @@ SAMPLE_HEAD = """\
 """
 
 
-class Item(NamedTuple):
+class SettingItem(NamedTuple):
     """A setting: its section ("" at the top), name, description and a value."""
 
     section: str
@@ -33,7 +33,7 @@ class Item(NamedTuple):
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri config",
         "Show every setting, its value, and the file or variable it comes from.",
         "  cigri config\n  cigri config --sample > ~/.config/cigri/cigri.toml",
@@ -57,17 +57,17 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def items(settings: Section, section: str = "") -> Iterator[Item]:
+def items(settings: SettingsSection, section: str = "") -> Iterator[SettingItem]:
     """Every setting, those without a section first."""
     fields = type(settings).model_fields
     for name, field in fields.items():
         value = getattr(settings, name)
-        if not isinstance(value, Section):
+        if not isinstance(value, SettingsSection):
             shown = hidden(value) if name == "url" else value
-            yield Item(section, name, field.description or "", shown)
+            yield SettingItem(section, name, field.description or "", shown)
     for name in fields:
         value = getattr(settings, name)
-        if isinstance(value, Section):
+        if isinstance(value, SettingsSection):
             yield from items(value, name)
 
 

@@ -1,6 +1,6 @@
 """`cigri db`: upgrade the schema, compare it with what this code needs, say where the database is, or which grid's."""
 
-from cigri.cli.command import Parser, complain
+from cigri.cli.command import CommandParser, complain
 from cigri.database import Database, embedded, schema
 from cigri.errors import ConfigError
 from cigri.flow.grid_identity import put_detached, put_home
@@ -11,7 +11,7 @@ from modules.operator import data_directory
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri db",
         "upgrade   run the missing migrations, all in one transaction\n"
         "check     say what differs from the schema that this CiGri needs (exit status 1)\n"

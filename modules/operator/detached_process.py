@@ -16,7 +16,7 @@ LARGEST_LOG = 10 * 2**20
 NOT_FOR_SERVICES = ("CIGRI_LOCAL_JOB",)  # marks what belongs to a job of the local batch system and dies with it
 
 
-class Mark(NamedTuple):
+class ProcessIdentity(NamedTuple):
     """A process, told apart from a later one with the same pid."""
 
     pid: int
@@ -48,7 +48,7 @@ class PidFile:
             if mark and mark.pid == os.getpid():
                 file.truncate(0)
 
-    def mark(self) -> Mark | None:
+    def mark(self) -> ProcessIdentity | None:
         """What the file says, be it alive or not."""
         try:
             with self._file.open() as file:
@@ -85,7 +85,7 @@ def start_of(pid: int) -> str:
     return f"{boot}:{int(words[19])}"
 
 
-def is_alive(mark: Mark) -> bool:
+def is_alive(mark: ProcessIdentity) -> bool:
     """Whether a process of this pid and start is there, and no zombie."""
     return start_of(mark.pid) == mark.start
 
@@ -100,7 +100,7 @@ def is_group_alive(group: int) -> bool:
     return False
 
 
-def stop(mark: Mark, patience: float) -> bool:
+def stop(mark: ProcessIdentity, patience: float) -> bool:
     """SIGTERM, and SIGKILL after `patience` seconds; False when that was needed."""
     try:
         process = os.pidfd_open(mark.pid)
@@ -154,8 +154,8 @@ def _read(descriptor: int) -> str:
     return os.pread(descriptor, 1000, 0).decode(errors="replace")
 
 
-def _parse(text: str) -> Mark | None:
+def _parse(text: str) -> ProcessIdentity | None:
     words = text.split()
     if len(words) != 2 or not words[0].isdigit():
         return None
-    return Mark(int(words[0]), words[1])
+    return ProcessIdentity(int(words[0]), words[1])

@@ -4,20 +4,20 @@ from argparse import Namespace
 
 from sqlalchemy import Connection
 
-from cigri.api_models.health import CheckVerdict
-from cigri.cli.command import Parser, print_json
+from cigri.api_models.health import CheckStatus
+from cigri.cli.command import CommandParser, print_json
 from cigri.database import Database
 from cigri.flow.clusters import list_every_cluster
 from cigri.flow.grid_identity import grid_key, require_home
 from cigri.flow.views.invariants import RULES, examine
 from cigri.flow.views.stuck_items import list_old_events, list_stuck
-from cigri.gateway.transport_gateway import Gateway
+from cigri.gateway.transport_gateway import TransportGateway
 from cigri.installation import database_place, database_url, free_space
 from cigri.presentation import health_checks
 from cigri.settings.loading import load, load_effective
 from cigri.settings.sections import Settings
 from modules.operator import adoption, data_directory, db, installation_health, job_differences
-from modules.operator.health_checks import Checks
+from modules.operator.health_checks import HealthCheckList
 
 ADVICE = (
     'Somebody changed the tables by hand, or this is a bug of CiGri: keep a dump (pg_dump "$(cigri db url)") and',
@@ -27,7 +27,7 @@ ABSENT = ["They have ended or were lost: the updator asks for their records at i
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri doctor",
         "Check what must always be true, then what is late, old or stuck.\n"
         "Exit status 1: a promise is broken; what is only marked with ! does not count.",
@@ -42,21 +42,21 @@ def run(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     if (options.kill_orphans or options.adopt) and not options.clusters:
         parser.error("--kill-orphans and --adopt go with --clusters")
-    checks = Checks(prints=not options.json)
+    checks = HealthCheckList(prints=not options.json)
     _check(load(), checks, options)
     if options.json:
         print_json(checks.plain())
     return 1 if checks.is_broken else 0
 
 
-def _check(settings: Settings, checks: Checks, options: Namespace) -> None:
-    checks.tell("the settings are valid", [], CheckVerdict.BROKEN)
+def _check(settings: Settings, checks: HealthCheckList, options: Namespace) -> None:
+    checks.tell("the settings are valid", [], CheckStatus.BROKEN)
     if settings.database.url:
         wrong = data_directory.readers_of_url(load_effective().origins["database.url"])
-        checks.tell("nobody else can read where the database is", wrong, CheckVerdict.ODD)
+        checks.tell("nobody else can read where the database is", wrong, CheckStatus.ODD)
     database = Database(database_url(settings), settings.database.lock_timeout)
     try:
-        checks.tell("the schema is the one this CiGri needs", db.check(database), CheckVerdict.BROKEN)
+        checks.tell("the schema is the one this CiGri needs", db.check(database), CheckStatus.BROKEN)
         if checks.is_broken:
             return
         with database.begin() as conn:
@@ -73,23 +73,23 @@ def _check(settings: Settings, checks: Checks, options: Namespace) -> None:
     checks.add(health_checks.check_events(events))
 
 
-def _promises(conn: Connection, checks: Checks) -> None:
+def _promises(conn: Connection, checks: HealthCheckList) -> None:
     broken = {finding.rule: finding for finding in examine(conn)}
     for rule, statement in RULES.items():
         finding = broken.get(rule)
         if finding is None:
-            checks.tell(rule, [], CheckVerdict.BROKEN)
+            checks.tell(rule, [], CheckStatus.BROKEN)
             continue
         column = next(iter(statement.selected_columns))
         what = str(column) if getattr(column, "table", None) is not None else "campaigns.id"
         examples = ", ".join(map(str, finding.examples))
-        checks.tell(rule, [f"{finding.times} times, {what} {examples}", *ADVICE], CheckVerdict.BROKEN)
+        checks.tell(rule, [f"{finding.times} times, {what} {examples}", *ADVICE], CheckStatus.BROKEN)
 
 
-def _clusters(database: Database, checks: Checks, *, adopts: bool, kills: bool) -> None:
+def _clusters(database: Database, checks: HealthCheckList, *, adopts: bool, kills: bool) -> None:
     with database.begin() as conn:
         clusters, key = list_every_cluster(conn), grid_key(conn)
-    gateway = Gateway()
+    gateway = TransportGateway()
     try:
         for cluster in clusters:
             older = adoption.look(database, gateway, cluster, key, adopts=adopts)
@@ -103,22 +103,22 @@ def _clusters(database: Database, checks: Checks, *, adopts: bool, kills: bool) 
                 lines.append(f"{job_differences.kill(gateway, cluster, differences.orphans)} of them were killed")
             elif lines:
                 lines.append("adopt them: `cigri doctor --clusters --adopt`; or kill them: `--kill-orphans`")
-            checks.tell(f"the database knows every job of ours on {cluster.name}", lines, CheckVerdict.BROKEN)
-            checks.tell(f"nothing of an older life of this grid lies on {cluster.name}", older, CheckVerdict.ODD)
+            checks.tell(f"the database knows every job of ours on {cluster.name}", lines, CheckStatus.BROKEN)
+            checks.tell(f"nothing of an older life of this grid lies on {cluster.name}", older, CheckStatus.ODD)
             absent = [
                 f"job {job.job_id} ({job.remote_id or job.tag}) of {job.local_user}" for job in differences.absent
             ]
             checks.tell(
                 f"{cluster.name} knows every job that was submitted to it",
                 absent + ABSENT * bool(absent),
-                CheckVerdict.ODD,
+                CheckStatus.ODD,
             )
-            checks.tell(f"every account of {cluster.name} answers", differences.problems, CheckVerdict.ODD)
+            checks.tell(f"every account of {cluster.name} answers", differences.problems, CheckStatus.ODD)
     finally:
         gateway.close()
 
 
-def _others(settings: Settings, stuck: list[str], checks: Checks) -> None:
+def _others(settings: Settings, stuck: list[str], checks: HealthCheckList) -> None:
     seen = installation_health.look(settings)
     checks.add(health_checks.check_programs(installation_health.problems(seen, settings.almighty.deadline)))
     checks.add(health_checks.check_clusters(seen.clusters))

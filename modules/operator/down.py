@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cigri.cli.command import Parser, complain
+from cigri.cli.command import CommandParser, complain
 from cigri.database import embedded
 from cigri.errors import CigriError
 from cigri.localbatch import client
@@ -19,7 +19,7 @@ LOOK_WHILE_STOPPING = 0.1
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri down",
         "Stop the portal, the almighty (after the pass under way), the local cluster's daemon\n"
         "and the embedded database.",
@@ -81,7 +81,7 @@ def _stop_daemon(spool: Path, *, kill: bool) -> bool:
         print("The local cluster's daemon was not running")
         return True
     pid = int(answer[0]["pid"])
-    mark = detached_process.Mark(pid, detached_process.start_of(pid))
+    mark = detached_process.ProcessIdentity(pid, detached_process.start_of(pid))
     if kill and not _kill_jobs(spool):
         complain(f"some jobs still run after {KILL_PATIENCE:g} s")
         return False
@@ -121,7 +121,7 @@ def ask(spool: Path, verb: str, **fields: object) -> list[dict[str, Any]]:
     """The daemon's answer, without its last line; empty when no daemon is there."""
     try:
         answer = client.exchange(json.dumps({"verb": verb, **fields}).encode(), str(spool), None)
-    except client.CommandFailed as failure:
+    except client.ClientFailed as failure:
         if failure.status == client.NO_DAEMON:
             return []
         raise CigriError(f"the local cluster's daemon in {spool} does not answer sensibly: {failure}") from None

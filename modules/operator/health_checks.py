@@ -3,30 +3,30 @@
 from collections.abc import Sequence
 from typing import Any
 
-from cigri.api_models.health import Check, CheckVerdict
+from cigri.api_models.health import CheckStatus, HealthCheck
 from cigri.formats.untrusted_text import safe
 from cigri.presentation.health_checks import check
 
-MARKS = {CheckVerdict.GOOD: "\N{CHECK MARK}", CheckVerdict.BROKEN: "\N{BALLOT X}", CheckVerdict.ODD: "!"}
+MARKS = {CheckStatus.GOOD: "\N{CHECK MARK}", CheckStatus.BROKEN: "\N{BALLOT X}", CheckStatus.ODD: "!"}
 
 
-class Checks:
+class HealthCheckList:
     """In the order in which they were made."""
 
     def __init__(self, *, prints: bool) -> None:
         self._prints = prints
-        self._made: list[Check] = []
+        self._made: list[HealthCheck] = []
 
     @property
     def is_broken(self) -> bool:
         """Whether a promise is broken; what is only odd does not count."""
-        return any(check.verdict is CheckVerdict.BROKEN for check in self._made)
+        return any(check.verdict is CheckStatus.BROKEN for check in self._made)
 
-    def tell(self, rule: str, wrong: Sequence[str], verdict: CheckVerdict) -> None:
+    def tell(self, rule: str, wrong: Sequence[str], verdict: CheckStatus) -> None:
         """`verdict` holds if anything is wrong."""
         self.add(check(rule, wrong, verdict))
 
-    def add(self, made: Check) -> None:
+    def add(self, made: HealthCheck) -> None:
         self._made.append(made)
         if self._prints:
             print(f"{MARKS[made.verdict]} {made.rule}{': not so' if made.details else ''}")

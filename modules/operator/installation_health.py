@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from cigri.api_models.clusters import ClusterStanding
+from cigri.api_models.clusters import ClusterSnapshot
 from cigri.database import Database, embedded, schema, server_time
 from cigri.errors import DatabaseUnavailable
-from cigri.flow.module_passes import ModuleStanding, list_module_standings
+from cigri.flow.module_passes import ModuleStatus, list_module_standings
 from cigri.flow.views.clusters import list_cluster_standings
 from cigri.flow.views.stuck_items import count_open_events
 from cigri.presentation.health_checks import module_faults
@@ -15,7 +15,7 @@ from cigri.settings.sections import Settings
 from modules.operator import data_directory
 
 
-class Health(NamedTuple):
+class InstallationHealth(NamedTuple):
     """All that could be read; `now` is the database's time, None when it does not answer (see `trouble`)."""
 
     place: str
@@ -27,8 +27,8 @@ class Health(NamedTuple):
     has_died: bool
     portal: int | None
     has_portal_died: bool
-    modules: Sequence[ModuleStanding]
-    clusters: Sequence[ClusterStanding]
+    modules: Sequence[ModuleStatus]
+    clusters: Sequence[ClusterSnapshot]
     events: dict[str, int]
 
     @property
@@ -37,12 +37,12 @@ class Health(NamedTuple):
         return self.revision == self.wanted
 
 
-def look(settings: Settings) -> Health:
+def look(settings: Settings) -> InstallationHealth:
     """Never raises DatabaseUnavailable: why the database does not answer stands in `trouble`."""
     almighty, portal = data_directory.almighty(settings), data_directory.portal(settings)
     directory = data_directory.database_directory(settings)
     place = hidden(settings.database.url) or f"embedded, in {directory}"
-    health = Health(
+    health = InstallationHealth(
         place,
         "",
         None,
@@ -76,7 +76,7 @@ def look(settings: Settings) -> Health:
     return health
 
 
-def problems(health: Health, longest_pass: float) -> list[str]:
+def problems(health: InstallationHealth, longest_pass: float) -> list[str]:
     """One sentence for each thing that should run and does not; pure."""
     if health.trouble:
         return [health.trouble]

@@ -5,24 +5,24 @@ from typing import NamedTuple
 
 from cigri.database import Database
 from cigri.drivers import RemoteJob
-from cigri.errors import AnswerUnreadable, TransportError
+from cigri.errors import TransportError, UnreadableOutput
 from cigri.flow.clusters import ClusterRow
-from cigri.flow.views.stuck_items import KnownJob, list_accounts, list_known
-from cigri.gateway.requests import Cancel, ListJobs
-from cigri.gateway.transport_gateway import Gateway
+from cigri.flow.views.stuck_items import UnendedJob, list_accounts, list_known
+from cigri.gateway.requests import CancelJobs, ListJobs
+from cigri.gateway.transport_gateway import TransportGateway
 
 Element = tuple[str, int]
 
 
-class Differences(NamedTuple):
+class JobDifferences(NamedTuple):
     """`orphans` by account; `absent`: submitted as far as we know, in no queue; `problems`: who could not be asked."""
 
     orphans: dict[str, list[RemoteJob]]
-    absent: list[KnownJob]
+    absent: list[UnendedJob]
     problems: list[str]
 
 
-def compare(database: Database, gateway: Gateway, cluster: ClusterRow, key: str) -> Differences:
+def compare(database: Database, gateway: TransportGateway, cluster: ClusterRow, key: str) -> JobDifferences:
     """Look twice: what differs both times was not just on its way from one to the other."""
     first, second = (_compare_once(database, gateway, cluster, key) for _ in range(2))
     again = {job.remote_id for jobs in first.orphans.values() for job in jobs}
@@ -30,17 +30,17 @@ def compare(database: Database, gateway: Gateway, cluster: ClusterRow, key: str)
         user: both for user, jobs in second.orphans.items() if (both := [job for job in jobs if job.remote_id in again])
     }
     absent = [job for job in second.absent if job in first.absent]
-    return Differences(orphans, absent, second.problems)
+    return JobDifferences(orphans, absent, second.problems)
 
 
-def kill(gateway: Gateway, cluster: ClusterRow, orphans: dict[str, list[RemoteJob]]) -> int:
-    """How many jobs were killed; raise TransportError or AnswerUnreadable."""
+def kill(gateway: TransportGateway, cluster: ClusterRow, orphans: dict[str, list[RemoteJob]]) -> int:
+    """How many jobs were killed; raise TransportError or UnreadableOutput."""
     for user, jobs in orphans.items():
-        gateway.ask(cluster, user, Cancel([job.remote_id for job in jobs]))
+        gateway.ask(cluster, user, CancelJobs([job.remote_id for job in jobs]))
     return sum(map(len, orphans.values()))
 
 
-def _compare_once(database: Database, gateway: Gateway, cluster: ClusterRow, key: str) -> Differences:
+def _compare_once(database: Database, gateway: TransportGateway, cluster: ClusterRow, key: str) -> JobDifferences:
     """The database before and after: a job is known when either says so, and absent when both do."""
     with database.begin() as conn:
         before, accounts = list_known(conn, cluster.id), list_accounts(conn, cluster.id)
@@ -55,17 +55,17 @@ def _compare_once(database: Database, gateway: Gateway, cluster: ClusterRow, key
         for job in before
         if job in after and job.is_submitted and job.local_user in listed and (job.tag, job.array_index) not in there
     ]
-    return Differences({user: jobs for user, jobs in orphans.items() if jobs}, absent, problems)
+    return JobDifferences({user: jobs for user, jobs in orphans.items() if jobs}, absent, problems)
 
 
 def _ask(
-    gateway: Gateway, cluster: ClusterRow, accounts: list[str], prefix: str
+    gateway: TransportGateway, cluster: ClusterRow, accounts: list[str], prefix: str
 ) -> tuple[dict[str, list[RemoteJob]], list[str]]:
     listed, problems = {}, []
     for user in accounts:
         try:
             listed[user] = gateway.ask(cluster, user, ListJobs(prefix))
-        except (TransportError, AnswerUnreadable) as error:
+        except (TransportError, UnreadableOutput) as error:
             problems.append(f"{user}: {error}")
     return listed, problems
 

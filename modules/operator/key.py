@@ -2,7 +2,7 @@
 
 import re
 
-from cigri.cli.command import Parser, open_database
+from cigri.cli.command import CommandParser, open_database
 from cigri.errors import CigriError, UsageError
 from cigri.flow.grid_identity import grid_key, put_grid_key
 
@@ -10,7 +10,7 @@ GRID_KEY = re.compile("[a-z0-9]{4,8}")
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri key",
         "Show the key of this grid, or choose it before the first job is sent. Jobs are called cigri.KEY... there,\n"
         "and their files lie in .cigri/KEY; no two grids may use one key on the same accounts. At first it is random.",

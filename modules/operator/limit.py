@@ -1,7 +1,7 @@
 """`cigri limit`: what jobs may use at the same time on the whole grid: licences, the load of a file server."""
 
 from cigri.api_models.policy import LimitView
-from cigri.cli.command import Parser, print_json, safe
+from cigri.cli.command import CommandParser, print_json, safe
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.policy import limits, remove_limit, set_limit
@@ -9,7 +9,7 @@ from cigri.formats.json_values import plain
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri limit",
         "Say how many tokens of something there are for all jobs together, such as licences.\n"
         'A campaign with "limits": {"matlab": 1} takes one for each of its jobs.',

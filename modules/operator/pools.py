@@ -3,21 +3,21 @@
 from typing import Any
 
 from cigri.api_models.resources import PoolView
-from cigri.cli.command import Parser, print_json
+from cigri.cli.command import CommandParser, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.eligibility.queues import read_wanted
 from cigri.endpoints import resources
 from cigri.formats.json_values import plain
 from cigri.presentation.formatting import moment
-from cigri.requirements import JobShape, Kind, shown
+from cigri.requirements import JobShape, ValueKind, shown
 
 POOL_COLUMNS = ("Pool", "Project", "Buckets", "Queues", "Computed", "Jobs", "Requirements")
 DIGITS = 12  # of a digest that are shown
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri pools",
         "List the submit pools: jobs of a project that demand the same of a queue, the buckets of open campaigns that\n"
         "are of each, and how many queues are eligible. With a queue: only those for which it is eligible.",
@@ -46,7 +46,7 @@ def _line(pool: PoolView) -> tuple[Any, ...]:
 def _jobs(shape: JobShape) -> str:
     """Of each node, if there are several."""
     each = [f"{shape.cpu} core" + ("s" if shape.cpu > 1 else "")]
-    each += [shown(shape.mem_bytes, Kind.SIZE)] if shape.mem_bytes else []
+    each += [shown(shape.mem_bytes, ValueKind.SIZE)] if shape.mem_bytes else []
     each += [f"{name} {amount}" for name, amount in sorted(shape.others.items())]
     nodes = f"{shape.nodes} nodes of " if shape.nodes > 1 else ""
-    return f"{nodes}{', '.join(each)}, {shown(shape.walltime, Kind.DURATION)}"
+    return f"{nodes}{', '.join(each)}, {shown(shape.walltime, ValueKind.DURATION)}"

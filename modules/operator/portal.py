@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 
-from cigri.cli.command import Parser
+from cigri.cli.command import CommandParser
 from cigri.endpoints.portal_client import is_served
 from cigri.errors import CigriError
 from cigri.installation import kept_port, pages_address, portal_socket
@@ -20,7 +20,7 @@ NICENESS = 5  # where processors are short the cycle goes before those who look 
 
 
 def run(argv: list[str]) -> int:
-    Parser(
+    CommandParser(
         "cigri portal",
         "Serve the commands and the API on a unix socket until SIGTERM or SIGINT; what is being answered is finished.",
         "  cigri portal",
@@ -30,7 +30,7 @@ def run(argv: list[str]) -> int:
     from cigri.installation import database_url
     from cigri.runtime.logging_setup import set_up_log
     from modules import portal
-    from modules.portal.listening import Listener
+    from modules.portal.listening import PortalListener
 
     settings = load()
     set_up_log(settings.log)
@@ -42,7 +42,7 @@ def run(argv: list[str]) -> int:
         try:
             give_way(database, os.nice(NICENESS))
             mode = EVERYBODY if settings.portal.socket else OWNER_ALONE
-            listener = Listener(portal_socket(settings), mode, settings.portal.address, kept_port(settings))
+            listener = PortalListener(portal_socket(settings), mode, settings.portal.address, kept_port(settings))
             portal.run(database, settings, listener)
         finally:
             mark.release()

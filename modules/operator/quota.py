@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from cigri.api_models.policy import QuotaView
-from cigri.cli.command import Parser, print_json, safe
+from cigri.cli.command import CommandParser, print_json, safe
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.eligibility.quotas import of_subject
@@ -32,8 +32,8 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def _parser() -> Parser:
-    parser = Parser(
+def _parser() -> CommandParser:
+    parser = CommandParser(
         "cigri quota",
         "Say how many cores, jobs and core-hours the jobs of a user or a project may have, on all clusters together\n"
         "or on one. The name '*' is everybody who has no quota of their own there, each for themselves.\n"

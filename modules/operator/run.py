@@ -9,12 +9,12 @@ import traceback
 from importlib import import_module
 from pkgutil import iter_modules
 
-from cigri.cli.command import Parser, complain, safe
+from cigri.cli.command import CommandParser, complain, safe
 from cigri.errors import CigriError, DatabaseUnavailable, UsageError
-from cigri.flow.module_passes import Pass, put_pass
+from cigri.flow.module_passes import ModulePass, put_pass
 from cigri.installation import database_place, database_url
 from cigri.runtime.logging_setup import set_up_log
-from cigri.runtime.pass_context import RunOnce, Tools, collect_seldom, has_news, whoami
+from cigri.runtime.pass_context import PassContext, RunOnce, collect_seldom, has_news, whoami
 from cigri.settings.loading import load
 from modules import __path__ as places
 
@@ -25,7 +25,7 @@ NOT_RUN = ("almighty", "laboratory", "operator")
 
 def run(argv: list[str]) -> int:
     names = sorted({module.name for module in iter_modules(places)} - set(NOT_RUN))
-    parser = Parser(
+    parser = CommandParser(
         "cigri run",
         f"Run one pass of each module, in this order, and note it for `cigri status`.\nModules: {', '.join(names)}",
         "  cigri run updator\n  cigri run janitor\n  cigri run updator predictor matcher metascheduler --every 5\n"
@@ -55,12 +55,12 @@ def _passes(programs: dict[str, RunOnce], options: argparse.Namespace, stop: thr
     """Passes until one is enough or it is asked to stop; the exit status of the last."""
     from cigri.database import Database, schema
     from cigri.flow.grid_identity import require_home
-    from cigri.gateway.transport_gateway import Gateway
+    from cigri.gateway.transport_gateway import TransportGateway
 
     settings = load()
     set_up_log(settings.log, quiet=options.quiet)
     database = Database(database_url(settings), settings.database.lock_timeout)
-    tools = Tools(database, settings, Gateway())
+    tools = PassContext(database, settings, TransportGateway())
     try:
         schema.require_current(database)
         with database.begin() as conn:
@@ -80,7 +80,7 @@ def _passes(programs: dict[str, RunOnce], options: argparse.Namespace, stop: thr
         database.close()
 
 
-def _pass(tools: Tools, name: str, run_once: RunOnce) -> Pass:
+def _pass(tools: PassContext, name: str, run_once: RunOnce) -> ModulePass:
     started, counts, error = time.monotonic(), {}, ""
     try:
         counts = dict(run_once(tools))
@@ -90,7 +90,7 @@ def _pass(tools: Tools, name: str, run_once: RunOnce) -> Pass:
         error = traceback.format_exc()
     host, pid = whoami()
     seconds, spent = time.monotonic() - started, tools.gateway.newly_spent()
-    done = Pass(name, host, pid, seconds, counts, error, spent=spent)
+    done = ModulePass(name, host, pid, seconds, counts, error, spent=spent)
     try:
         with tools.database.begin() as conn:
             put_pass(conn, done)
@@ -99,7 +99,7 @@ def _pass(tools: Tools, name: str, run_once: RunOnce) -> Pass:
     return done
 
 
-def _tell(done: Pass, options: argparse.Namespace) -> None:
+def _tell(done: ModulePass, options: argparse.Namespace) -> None:
     """Who asked for one pass is told of it; of many passes only news, and failures as the log has them."""
     if done.error:
         failed = f"{done.name} failed: {done.error}"

@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cigri import package_files
-from cigri.cli.command import Parser
+from cigri.cli.command import CommandParser
 from cigri.cli.table_printing import print_table
 from cigri.errors import ConfigError, UsageError
 from cigri.formats.units import as_duration
 
 if TYPE_CHECKING:
-    from modules.laboratory.evaluation.results import Results
+    from modules.laboratory.evaluation.results import SimulationResults
     from modules.laboratory.scenario import Scenario
-    from modules.laboratory.simulated_grid import World
+    from modules.laboratory.simulated_grid import SimulatedGrid
 
 LOOK_PERIOD = 1.0  # seconds between two lines of progress
 
 
 def run(argv: list[str]) -> int:
     scenarios = ", ".join(sorted(path.stem for path in _shipped().glob("*.toml")))
-    parser = Parser(
+    parser = CommandParser(
         "cigri simulate",
         "Run CiGri's modules in virtual time against simulated clusters, on a database of their own.\n"
         f"SCENARIO is a file (docs/explanation/laboratory.md), or one that comes with CiGri: {scenarios}",
@@ -56,23 +56,23 @@ def simulate(
     path: Path,
     settings: Sequence[tuple[Sequence[str], Any]] = (),
     seed: int | None = None,
-    watch: "Callable[[World], None]" = lambda _: None,
-) -> "Results":
+    watch: "Callable[[SimulatedGrid], None]" = lambda _: None,
+) -> "SimulationResults":
     """The results of the scenario in a file, with some settings changed."""
     from cigri.database import embedded, schema
-    from cigri.database.virtual import VirtualDatabase
-    from modules.laboratory.evaluation.run_recorder import Notebook
-    from modules.laboratory.simulated_grid import World
+    from cigri.database.virtual import VirtualTimeDatabase
+    from modules.laboratory.evaluation.run_recorder import RunRecorder
+    from modules.laboratory.simulated_grid import SimulatedGrid
 
     scenario = _tuned(path, settings, seed)
     with embedded.temporary() as directory:
-        database = VirtualDatabase(embedded.url(directory))
+        database = VirtualTimeDatabase(embedded.url(directory))
         try:
             database.make_clock()
             schema.upgrade(database)
-            world, notebook = World(scenario, database, path.parent), Notebook(database)
+            world, notebook = SimulatedGrid(scenario, database, path.parent), RunRecorder(database)
 
-            def note(world: "World") -> None:
+            def note(world: "SimulatedGrid") -> None:
                 notebook.note(world)
                 watch(world)
 
@@ -119,11 +119,11 @@ def _find(word: str) -> Path:
     return path
 
 
-def _silent(world: "World") -> None:
+def _silent(world: "SimulatedGrid") -> None:
     pass
 
 
-def _progress() -> "Callable[[World], None]":
+def _progress() -> "Callable[[SimulatedGrid], None]":
     """A line that is written over, on a terminal; a line a minute elsewhere."""
     import sys
 
@@ -131,7 +131,7 @@ def _progress() -> "Callable[[World], None]":
     width = shutil.get_terminal_size().columns - 1
     begun = last = time.monotonic()
 
-    def show(world: "World") -> None:
+    def show(world: "SimulatedGrid") -> None:
         nonlocal last
         now = time.monotonic()
         if now - last < (60 if shows_lines else LOOK_PERIOD):
@@ -144,7 +144,7 @@ def _progress() -> "Callable[[World], None]":
     return show
 
 
-def _show(results: "Results", *, as_json: bool) -> None:
+def _show(results: "SimulationResults", *, as_json: bool) -> None:
     from modules.laboratory.report import to_json
     from modules.laboratory.report.metric_definitions import SUMMARY_FIGURES
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from cigri.cli.command import Parser, complain, print_json, safe
+from cigri.cli.command import CommandParser, complain, print_json, safe
 from cigri.cli.table_printing import print_table
 from cigri.formats.units import as_duration
 from cigri.formats.untrusted_text import gist
@@ -11,11 +11,11 @@ from cigri.installation import portal_socket
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings
 from modules.operator.cluster.list import print_clusters
-from modules.operator.installation_health import Health, look, problems
+from modules.operator.installation_health import InstallationHealth, look, problems
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri status",
         "Show the database, the almighty, the portal, every module and every cluster.\n"
         "Exit status 1: something that should run does not.",
@@ -35,7 +35,7 @@ def run(argv: list[str]) -> int:
     return 1 if wrong else 0
 
 
-def _print(health: Health, settings: Settings) -> None:
+def _print(health: InstallationHealth, settings: Settings) -> None:
     answers = "does not answer" if health.trouble else f"schema {health.revision or 'missing'}"
     print(f"Database  {health.place}: {answers}")
     print(f"Almighty  {safe(_almighty(health))}")
@@ -71,7 +71,7 @@ def _print(health: Health, settings: Settings) -> None:
         print("No cluster is declared: `cigri cluster add --help`")
 
 
-def _almighty(health: Health) -> str:
+def _almighty(health: InstallationHealth) -> str:
     if health.almighty:
         return f"runs as process {health.almighty}"
     if health.has_died:
@@ -80,7 +80,7 @@ def _almighty(health: Health) -> str:
     return "does not run here" + (f"; last passes by {', '.join(hosts)}" if hosts else "")
 
 
-def _portal(health: Health, settings: Settings) -> str:
+def _portal(health: InstallationHealth, settings: Settings) -> str:
     if health.portal:
         return f"serves at {portal_socket(settings)} as process {health.portal}"
     return "has died" if health.has_portal_died else "does not run here"
@@ -90,7 +90,7 @@ def _ago(then: datetime, now: datetime) -> str:
     return f"{as_duration(max(0, int((now - then).total_seconds())))} ago"
 
 
-def _plain(health: Health, wrong: list[str], settings: Settings) -> dict[str, Any]:
+def _plain(health: InstallationHealth, wrong: list[str], settings: Settings) -> dict[str, Any]:
     return {
         "ok": not wrong,
         "problems": wrong,

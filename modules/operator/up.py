@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cigri.cli.command import Parser, complain
+from cigri.cli.command import CommandParser, complain
 from cigri.database import embedded
 from cigri.errors import CigriError, ConfigError
 from cigri.formats.untrusted_text import gist
@@ -36,7 +36,7 @@ Now:  gridsub {hello}
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri up",
         "Start the embedded database (unless database.url is set), bring its schema up to date, declare this host as "
         "the\ncluster localhost if there is none, and start the almighty and the portal in the background.",

@@ -11,18 +11,18 @@ from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 
 from cigri.database import Database
-from cigri.endpoints import Admitting, Receiving, every
+from cigri.endpoints import Admitting, UploadEndpoint, every
 from cigri.settings.sections import Settings
 from modules.portal import cigri3, health, metrics, openapi, pages, problem_details, routes, unauthenticated_endpoints
-from modules.portal.authentication import Identities
-from modules.portal.deferred_responses import Errands
-from modules.portal.listening import Listener
-from modules.portal.request_guard import Guard
+from modules.portal.authentication import Authenticator
+from modules.portal.deferred_responses import DeferredResponses
+from modules.portal.listening import PortalListener
+from modules.portal.request_guard import RequestGuard
 from modules.portal.unauthenticated_endpoints import PortalDoor
-from modules.portal.uploads import Receiver, Uploads
+from modules.portal.uploads import UploadLimiter, UploadRoutes
 
 
-def make_app(database: Database, settings: Settings, errands: Errands) -> FastAPI:
+def make_app(database: Database, settings: Settings, errands: DeferredResponses) -> FastAPI:
     """All that is served, as an ASGI application."""
     app = FastAPI(
         title="CiGri",
@@ -35,16 +35,16 @@ def make_app(database: Database, settings: Settings, errands: Errands) -> FastAP
     )
     problem_details.add_to(app)
     openapi.describe(app)
-    app.add_middleware(Guard, names=settings.portal.names)
-    identities, registry = Identities(settings.portal, database), CollectorRegistry()
-    app.add_middleware(metrics.Requests, registry=registry)
+    app.add_middleware(RequestGuard, names=settings.portal.names)
+    identities, registry = Authenticator(settings.portal, database), CollectorRegistry()
+    app.add_middleware(metrics.RequestMetrics, registry=registry)
     metrics.add_to(app, database, identities, registry, settings.data_directory)
     health.add_to(app, database)
-    uploads = Uploads()
-    receiver = Receiver(database, identities, settings.portal.largest_submission, uploads, errands)
+    uploads = UploadLimiter()
+    receiver = UploadRoutes(database, identities, settings.portal.largest_submission, uploads, errands)
     door = PortalDoor(identities, settings.portal.names)
     for endpoint in every():
-        if isinstance(endpoint, Receiving):
+        if isinstance(endpoint, UploadEndpoint):
             receiver.add(app, endpoint)
         elif isinstance(endpoint, Admitting):
             unauthenticated_endpoints.add(app, endpoint, database, door)
@@ -55,7 +55,7 @@ def make_app(database: Database, settings: Settings, errands: Errands) -> FastAP
     return app
 
 
-def run(database: Database, settings: Settings, listener: Listener) -> None:
+def run(database: Database, settings: Settings, listener: PortalListener) -> None:
     """Serve until SIGTERM or SIGINT; what is being answered is finished first."""
-    with closing(Errands()) as errands:
+    with closing(DeferredResponses()) as errands:
         listener.serve(make_app(database, settings, errands))

@@ -14,12 +14,12 @@ from cigri.admission import is_among
 from cigri.database import Database
 from cigri.errors import CigriError, ConfigError
 from cigri.flow.tokens import find_token, note_use
-from cigri.identity.callers import PROXY, SUPERUSER, Caller, Scope
+from cigri.identity.callers import PROXY, SUPERUSER, AccessScope, Caller
 from cigri.identity.token_text import hash_of, read_token
-from cigri.identity.unix_sockets import Peer
+from cigri.identity.unix_sockets import SocketPeer
 from cigri.settings.sections import PortalSettings
-from modules.portal.browser_sessions import PROOF_HEADER, Sessions
-from modules.portal.group_access import Mates
+from modules.portal.browser_sessions import PROOF_HEADER, BrowserSessions
+from modules.portal.group_access import GroupAccess
 from modules.portal.origins import HARMLESS
 
 BEARER = "bearer"
@@ -27,18 +27,18 @@ BY_SESSION = "session "  # before its number
 OPENS_NOTHING = "this token is unknown, expired or revoked; `gridtoken create` on the grid's host makes another"
 
 
-class Stranger(CigriError):
+class NotAuthenticated(CigriError):
     """Nobody says who this is."""
 
 
-class Identities:
+class Authenticator:
     """Names of callers, and who among them is an operator."""
 
     def __init__(self, settings: PortalSettings, database: Database) -> None:
         self._operators, self._database = settings.operators, database
         self._proxy, self._proxy_header = _number_of_proxy(settings.proxy), settings.proxy_header
-        self._mates = Mates(settings.group_may, database)
-        self.sessions = Sessions(database)
+        self._mates = GroupAccess(settings.group_may, database)
+        self.sessions = BrowserSessions(database)
 
     def caller(self, request: Request) -> Caller:
         """Raise Stranger for one whom nobody knows, Forbidden for a change in a session that no page of ours asks."""
@@ -56,41 +56,41 @@ class Identities:
         shown = request.headers.getlist("authorization")
         if any(_scheme(line) == BEARER for line in shown):
             return self._by_token(shown)
-        peer: Peer | None = getattr(request.state, "peer", None)
+        peer: SocketPeer | None = getattr(request.state, "peer", None)
         if peer is None:
             return self._by_session(request)
         if peer.uid == self._proxy:
             return self._by_proxy(request.headers.getlist(self._proxy_header))
         return self._by_kernel(peer)
 
-    def _by_kernel(self, peer: Peer) -> Caller:
+    def _by_kernel(self, peer: SocketPeer) -> Caller:
         try:
             user = pwd.getpwuid(peer.uid).pw_name
         except KeyError:
-            raise Stranger(f"the account with number {peer.uid} has no name on this host") from None
+            raise NotAuthenticated(f"the account with number {peer.uid} has no name on this host") from None
         return Caller(user, self._is_operator(peer.uid, user))
 
     def _by_proxy(self, named: list[str]) -> Caller:
         """The proxy itself is nobody, and root comes by the kernel's word only."""
         if len(named) != 1 or not named[0]:
-            raise Stranger(f"the proxy has to say who you are, in one line {self._proxy_header}")
+            raise NotAuthenticated(f"the proxy has to say who you are, in one line {self._proxy_header}")
         try:
             account = pwd.getpwnam(named[0])
         except KeyError:
-            raise Stranger(f"there is no account {named[0]!r} on the grid's host") from None
+            raise NotAuthenticated(f"there is no account {named[0]!r} on the grid's host") from None
         if account.pw_uid in (0, self._proxy):
-            raise Stranger(f"a proxy does not speak for {account.pw_name}")
+            raise NotAuthenticated(f"a proxy does not speak for {account.pw_name}")
         return Caller(account.pw_name, self._is_operator(account.pw_uid, account.pw_name), how=PROXY)
 
     def _by_token(self, shown: list[str]) -> Caller:
         """Only what opens the door is told of a token that does not: nothing."""
         token = read_token(shown[0].partition(" ")[2].strip()) if len(shown) == 1 else None
         if token is None:
-            raise Stranger(OPENS_NOTHING)
+            raise NotAuthenticated(OPENS_NOTHING)
         with self._database.read() as conn:
             known = find_token(conn, token.id)
             if known is None or not compare_digest(known.sha256, hash_of(token.secret)) or not known.is_valid:
-                raise Stranger(OPENS_NOTHING)
+                raise NotAuthenticated(OPENS_NOTHING)
             if not known.is_fresh:
                 note_use(conn, token.id)
         return self.lent(known.user, known.scope, f"token {token.id}")
@@ -98,16 +98,18 @@ class Identities:
     def _by_session(self, request: Request) -> Caller:
         known = self.sessions.find(request.headers)
         if known is None:
-            raise Stranger("who are you? Send a token, as `gridtoken create` makes it: Authorization: Bearer cgr_...")
+            raise NotAuthenticated(
+                "who are you? Send a token, as `gridtoken create` makes it: Authorization: Bearer cgr_..."
+            )
         return self.lent(known.user, known.scope, f"{BY_SESSION}{known.id}")
 
-    def lent(self, user: str, scope: Scope, how: str) -> Caller:
+    def lent(self, user: str, scope: AccessScope, how: str) -> Caller:
         """By what was given out to somebody whose account may be gone since."""
         try:
             uid = pwd.getpwnam(user).pw_uid
         except KeyError:
-            raise Stranger(f"there is no account {user} any more") from None
-        return Caller(user, scope is Scope.OPERATE and self._is_operator(uid, user), scope, how)
+            raise NotAuthenticated(f"there is no account {user} any more") from None
+        return Caller(user, scope is AccessScope.OPERATE and self._is_operator(uid, user), scope, how)
 
     def _is_operator(self, uid: int, user: str) -> bool:
         """The account that runs the grid is one: it could do all of it anyway."""

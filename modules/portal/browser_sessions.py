@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from cigri.database import Database
 from cigri.errors import Forbidden
-from cigri.flow.browser_sessions import KnownSession, find_session
+from cigri.flow.browser_sessions import SessionRecord, find_session
 from cigri.identity.callers import Caller
 from cigri.identity.token_text import hash_of
 from modules.portal.origins import OWN_NAMES, SAME_ORIGIN, without_port
@@ -22,13 +22,13 @@ OLD_PAGE = "this page is too old, or none of ours: load it anew, and do it again
 _SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
-class Sessions:
+class BrowserSessions:
     """What is known of browsers; `proof` is what only our own pages hold, for this caller and this portal's life."""
 
     def __init__(self, database: Database) -> None:
         self._database, self._key = database, secrets.token_bytes(32)
 
-    def find(self, headers: Headers) -> KnownSession | None:
+    def find(self, headers: Headers) -> SessionRecord | None:
         """Of the cookie that is shown, once: of two, another site of this host may have set one."""
         shown = _cookies(headers, _name(headers))
         if len(shown) != 1 or not is_secret(shown[0]):

@@ -19,14 +19,14 @@ from starlette.types import Receive, Scope, Send
 
 from cigri.api_models.campaigns import CampaignView
 from cigri.database import Database
-from cigri.errors import Busy, CigriError
+from cigri.errors import CigriError, TooManyRequests
 from cigri.flow.browser_sessions import list_alive
 from cigri.flow.views.campaigns import list_campaigns
 from cigri.identity.callers import Caller
 from modules.portal.authentication import BY_SESSION
 from modules.portal.connections import CHANGES
 from modules.portal.parameter_limits import PlainNumber, PlainText
-from modules.portal.rendering.page_renderer import Website, add_page
+from modules.portal.rendering.page_renderer import PageRenderer, add_page
 
 logger = logging.getLogger(__name__)
 
@@ -38,31 +38,31 @@ CHANGED, OVER = "changed", "over"
 HEADERS_OF_STREAM = {"X-Accel-Buffering": "no"}
 
 
-class Topic(NamedTuple):
+class ChangeTopic(NamedTuple):
     """A campaign; or, where there is none, those of a user that are open, "" for everybody's."""
 
     campaign_id: int | None
     user: str
 
 
-class _Seen(NamedTuple):
+class _ChangeStamps(NamedTuple):
     """What one look has found: stamps by topic, and the sessions that are not over."""
 
-    stamps: dict[Topic, str]
+    stamps: dict[ChangeTopic, str]
     alive: set[int]
 
 
-class _Ear:
+class _Subscriber:
     """One stream; `stamp`: of what its browser shows."""
 
-    def __init__(self, caller: Caller, topic: Topic, stamp: str) -> None:
+    def __init__(self, caller: Caller, topic: ChangeTopic, stamp: str) -> None:
         self.user, self.topic, self.stamp = caller.user, topic, stamp
         how = caller.how
         self.session_id = int(how.removeprefix(BY_SESSION)) if how.startswith(BY_SESSION) else None
         self.news: asyncio.Queue[str] = asyncio.Queue()
         self.told_at = time.monotonic()
 
-    def hear(self, seen: _Seen) -> None:
+    def hear(self, seen: _ChangeStamps) -> None:
         stamp = seen.stamps[self.topic]
         if self.session_id is not None and self.session_id not in seen.alive:
             self.news.put_nowait(OVER)
@@ -71,25 +71,27 @@ class _Ear:
             self.news.put_nowait(CHANGED)
 
 
-class Poller:
+class ChangePoller:
     """Of one process; all but the look itself happens in the server's own thread."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._ears: set[_Ear] = set()
+        self._ears: set[_Subscriber] = set()
         self._polling: asyncio.Task[None] | None = None
 
-    def listen(self, caller: Caller, topic: Topic, stamp: str) -> "Telling":
+    def listen(self, caller: Caller, topic: ChangeTopic, stamp: str) -> "ChangeStreamResponse":
         """What one browser is answered; raise Busy where this user has too many such answers already."""
         if sum(ear.user == caller.user for ear in self._ears) >= MOST_LISTENERS:
-            raise Busy(f"{MOST_LISTENERS} pages of yours are told what changes; close one, or load this one by hand")
-        ear = _Ear(caller, topic, stamp)
+            raise TooManyRequests(
+                f"{MOST_LISTENERS} pages of yours are told what changes; close one, or load this one by hand"
+            )
+        ear = _Subscriber(caller, topic, stamp)
         self._ears.add(ear)
         if self._polling is None:
             self._polling = asyncio.create_task(self._poll())
-        return Telling(self, ear)
+        return ChangeStreamResponse(self, ear)
 
-    def leave(self, ear: _Ear) -> None:
+    def leave(self, ear: _Subscriber) -> None:
         """Its browser has gone, or is sent away."""
         self._ears.discard(ear)
         if not self._ears and self._polling is not None:
@@ -110,7 +112,7 @@ class Poller:
                     ear.hear(seen)
             await asyncio.sleep(POLL_PAUSE)
 
-    def _look(self, ears: set[_Ear]) -> _Seen:
+    def _look(self, ears: set[_Subscriber]) -> _ChangeStamps:
         topics, sessions = {ear.topic for ear in ears}, {ear.session_id for ear in ears}
         named = {topic.campaign_id for topic in topics if topic.campaign_id is not None}
         with self._database.answering() as conn:
@@ -118,13 +120,13 @@ class Poller:
             views = {view.id: view for view in list_campaigns(conn, sorted(named))} if named else {}
             are_lists = any(topic.campaign_id is None for topic in topics)
             still_open = list_campaigns(conn) if are_lists else []
-        return _Seen({topic: stamp_of(_chosen(topic, views, still_open)) for topic in topics}, alive)
+        return _ChangeStamps({topic: stamp_of(_chosen(topic, views, still_open)) for topic in topics}, alive)
 
 
-class Telling(StreamingResponse):
+class ChangeStreamResponse(StreamingResponse):
     """The stream to one browser; however it ends, the poller knows."""
 
-    def __init__(self, poller: Poller, ear: _Ear) -> None:
+    def __init__(self, poller: ChangePoller, ear: _Subscriber) -> None:
         self._poller, self._ear = poller, ear
         super().__init__(_told(ear), media_type="text/event-stream", headers=HEADERS_OF_STREAM)
 
@@ -135,7 +137,7 @@ class Telling(StreamingResponse):
             self._poller.leave(self._ear)
 
 
-async def _told(ear: _Ear) -> AsyncIterator[bytes]:
+async def _told(ear: _Subscriber) -> AsyncIterator[bytes]:
     yield b": listening\n\n"
     with suppress(TimeoutError):
         async with asyncio.timeout(LONGEST_LISTENING):
@@ -144,16 +146,16 @@ async def _told(ear: _Ear) -> AsyncIterator[bytes]:
         yield f"event: {OVER}\ndata: {OVER}\n\n".encode()
 
 
-def add_to(app: FastAPI, site: Website) -> None:
+def add_to(app: FastAPI, site: PageRenderer) -> None:
     """With ?campaign=ID, or ?user=NAME; `seen`: the stamp of what is shown."""
-    poller = Poller(site.database)
+    poller = ChangePoller(site.database)
 
     async def changes(
         request: Request, campaign: PlainNumber | None = None, user: PlainText = "", seen: PlainText = ""
     ) -> Response:
         caller = await run_in_threadpool(site.visitor, request)
         stamp = request.headers.get("last-event-id", seen)
-        return poller.listen(caller, Topic(campaign, "" if campaign is not None else user), stamp)
+        return poller.listen(caller, ChangeTopic(campaign, "" if campaign is not None else user), stamp)
 
     add_page(app, CHANGES, "GET", changes)
 
@@ -169,7 +171,7 @@ def _counts(campaign: CampaignView) -> tuple[int, ...]:
     return *tasks, campaign.uncollected, campaign.collected
 
 
-def _chosen(topic: Topic, views: dict[int, CampaignView], still_open: list[CampaignView]) -> list[CampaignView]:
+def _chosen(topic: ChangeTopic, views: dict[int, CampaignView], still_open: list[CampaignView]) -> list[CampaignView]:
     if topic.campaign_id is not None:
         return [views[topic.campaign_id]] if topic.campaign_id in views else []
     return [view for view in still_open if topic.user in ("", view.user)]

@@ -17,7 +17,7 @@ BY_TCP = -1
 """Counted as one account: whose they are is not known."""
 
 
-class PeerProtocol(H11Protocol):
+class PeerHttpProtocol(H11Protocol):
     """HTTP/1.1 as uvicorn speaks it; each request knows its peer, which no header can change.
 
     A connection is closed when the head of a request takes longer than `patience`, or nothing more of its body comes,

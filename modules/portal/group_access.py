@@ -11,7 +11,7 @@ from cigri.identity.callers import SUPERUSER, Caller
 KEPT_GROUPS = 60.0  # seconds until the accounts are asked again
 
 
-class Mates:
+class GroupAccess:
     """Adds to callers whose campaigns they may see or change; `may`: nothing, see or change."""
 
     def __init__(self, may: str, database: Database) -> None:

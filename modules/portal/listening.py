@@ -12,14 +12,14 @@ from starlette.types import ASGIApp
 
 from cigri.errors import CigriError, ConfigError
 from cigri.settings.listen_address import read_address
-from modules.portal.connections import MOST_AT_ONCE, PeerProtocol
+from modules.portal.connections import MOST_AT_ONCE, PeerHttpProtocol
 
 LAST_PATIENCE = 10  # seconds that requests under way get at the end
 BACKLOG = 128  # connections that the kernel holds until they are taken
 LOOPBACK = "127.0.0.1"
 
 
-class Listener:
+class PortalListener:
     """A socket of ours alone at its place, and perhaps one by TCP; raise ConfigError where they cannot be."""
 
     def __init__(self, place: Path, mode: int, address: str = "", kept_port: Path | None = None) -> None:
@@ -112,7 +112,7 @@ class Listener:
         """Of a server whose callers the kernel tells, and no header."""
         return uvicorn.Config(
             app,
-            http=PeerProtocol,
+            http=PeerHttpProtocol,
             ws="none",
             lifespan="off",
             proxy_headers=False,

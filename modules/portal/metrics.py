@@ -17,11 +17,11 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cigri.api_models.metrics import ClusterFigures, CommandFigure, EndFigure, GridFigures, ModuleFigures
+from cigri.api_models.metrics import ClusterMetrics, GridMetrics, ModuleMetrics, OutcomeMetric, RemoteCommandMetric
 from cigri.database import Database
 from cigri.endpoints.metrics import figures
 from cigri.flow.views.metrics import find_figures
-from modules.portal.authentication import Identities
+from modules.portal.authentication import Authenticator
 from modules.portal.connections import CHANGES
 
 METRICS = "/metrics"
@@ -29,7 +29,7 @@ FRESH = 1.0  # seconds for which one answer serves all who scrape
 NO_ENDPOINT = "other"  # whatever is asked that is no endpoint
 
 
-class Requests:
+class RequestMetrics:
     """Counts what the portal answers, in front of it; how long browsers listen to changes is no time of an answer."""
 
     def __init__(self, app: ASGIApp, registry: CollectorRegistry) -> None:
@@ -57,12 +57,12 @@ class Requests:
                 self._seconds.observe(time.monotonic() - begun)
 
 
-class FiguresCollector:
+class GridMetricsCollector:
     """Collects the figures of the grid; they are read once a second at most."""
 
     def __init__(self, database: Database) -> None:
         self._database, self._lock = database, Lock()
-        self._read: GridFigures | None = None
+        self._read: GridMetrics | None = None
         self._at = 0.0
 
     def refresh(self) -> None:
@@ -81,10 +81,10 @@ class FiguresCollector:
 
 
 def add_to(
-    app: FastAPI, database: Database, identities: Identities, registry: CollectorRegistry, data_directory: Path
+    app: FastAPI, database: Database, identities: Authenticator, registry: CollectorRegistry, data_directory: Path
 ) -> None:
     """Serve /metrics to whoever is known: Prometheus has a token."""
-    grid = FiguresCollector(database)
+    grid = GridMetricsCollector(database)
     registry.register(grid)
     disk = Gauge("cigri_data_directory_free_ratio", "Of the disk of the grid's data directory.", registry=registry)
     disk.set_function(lambda: _free(data_directory))
@@ -105,7 +105,7 @@ def _free(directory: Path) -> float:
     return disk.free / disk.total
 
 
-def metrics_of(read: GridFigures) -> Iterator[Metric]:
+def metrics_of(read: GridMetrics) -> Iterator[Metric]:
     """The same figures under the names that Prometheus has for them."""
     yield _by("cigri_campaigns", "Campaigns by state.", "state", read.campaigns)
     yield _by("cigri_tasks", "Tasks of campaigns that are not archived, by state.", "state", read.tasks)
@@ -125,7 +125,7 @@ def metrics_of(read: GridFigures) -> Iterator[Metric]:
     yield from _modules(read.modules)
 
 
-def _clusters(clusters: list[ClusterFigures]) -> Iterator[Metric]:
+def _clusters(clusters: list[ClusterMetrics]) -> Iterator[Metric]:
     cores = GaugeMetricFamily("cigri_cluster_cores", "Cores as last seen, by use.", labels=["cluster", "use"])
     jobs = GaugeMetricFamily("cigri_jobs", "Our jobs that are not over.", labels=["cluster", "state"])
     for one in clusters:
@@ -143,7 +143,7 @@ def _clusters(clusters: list[ClusterFigures]) -> Iterator[Metric]:
 
 
 def _of_each(
-    name: str, help_text: str, clusters: list[ClusterFigures], figure: Callable[[ClusterFigures], float | None]
+    name: str, help_text: str, clusters: list[ClusterMetrics], figure: Callable[[ClusterMetrics], float | None]
 ) -> Metric:
     family = GaugeMetricFamily(name, help_text, labels=["cluster"])
     for one in clusters:
@@ -152,7 +152,7 @@ def _of_each(
     return family
 
 
-def _ends(ended: list[EndFigure]) -> Iterator[Metric]:
+def _ends(ended: list[OutcomeMetric]) -> Iterator[Metric]:
     labels = ["cluster", "outcome", "replica"]
     attempts = CounterMetricFamily("cigri_attempts_ended", "Attempts at tasks that have ended.", labels=labels)
     jobs = CounterMetricFamily("cigri_jobs_ended", "Jobs that have ended.", labels=labels)
@@ -165,7 +165,7 @@ def _ends(ended: list[EndFigure]) -> Iterator[Metric]:
     yield from (attempts, jobs, used)
 
 
-def _commands(commands: list[CommandFigure]) -> Iterator[Metric]:
+def _commands(commands: list[RemoteCommandMetric]) -> Iterator[Metric]:
     labels = ["cluster", "module"]
     number = CounterMetricFamily("cigri_cluster_commands", "Remote commands, answered or not.", labels=labels)
     seconds = CounterMetricFamily("cigri_cluster_command_seconds", "What they took.", labels=labels)
@@ -177,7 +177,7 @@ def _commands(commands: list[CommandFigure]) -> Iterator[Metric]:
     yield from (number, seconds, sessions)
 
 
-def _modules(modules: list[ModuleFigures]) -> Iterator[Metric]:
+def _modules(modules: list[ModuleMetrics]) -> Iterator[Metric]:
     passes = CounterMetricFamily("cigri_module_passes", "Passes of a module.", labels=["module"])
     failures = CounterMetricFamily("cigri_module_pass_failures", "Passes that failed.", labels=["module"])
     seconds = GaugeMetricFamily("cigri_module_pass_seconds", "Of the last pass.", labels=["module"])

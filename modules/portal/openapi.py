@@ -26,7 +26,7 @@ BEARER_SCHEME = {
 }
 
 
-class ProblemPlace(BaseModel):
+class ProblemLocation(BaseModel):
     """One thing that is wrong in what was sent."""
 
     place: str = Field(description='Where it is; "": nowhere in it.')
@@ -34,17 +34,19 @@ class ProblemPlace(BaseModel):
     hint: str = Field(description='What to write instead, or "".')
 
 
-class ToldProblem(BaseModel):
+class ProblemDetails(BaseModel):
     """Why there is no answer (RFC 9457)."""
 
     type: str = Field(description="The kind of problem, as /problems/NotFound.")
     title: str = Field(description="What the status means.")
     status: int = Field(description="The status of the answer.")
     detail: str = Field(description="What is wrong and what to do, as a command says it.")
-    problems: list[ProblemPlace] | None = Field(None, description="Each thing that is wrong, where there may be many.")
+    problems: list[ProblemLocation] | None = Field(
+        None, description="Each thing that is wrong, where there may be many."
+    )
 
 
-PROBLEM = {"content": {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{ToldProblem.__name__}"}}}}
+PROBLEM = {"content": {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{ProblemDetails.__name__}"}}}}
 REFUSED_ANSWERS: dict[int | str, dict[str, Any]] = {
     "4XX": {"description": "It is not to be done so; `detail` tells what to do.", **PROBLEM},
     "5XX": {"description": "It cannot be done now; `detail` tells what to do.", **PROBLEM},
@@ -57,9 +59,9 @@ def describe(app: FastAPI) -> None:
 
     def openapi() -> dict[str, Any]:
         described, place = routes(), "#/components/schemas/{model}"
-        schemas = ToldProblem.model_json_schema(ref_template=place)
+        schemas = ProblemDetails.model_json_schema(ref_template=place)
         components = described["components"]
-        components["schemas"] |= {**schemas.pop("$defs"), ToldProblem.__name__: schemas}
+        components["schemas"] |= {**schemas.pop("$defs"), ProblemDetails.__name__: schemas}
         components["securitySchemes"] = {"token": BEARER_SCHEME}
         return described | {"security": [{"token": []}, {}]}
 

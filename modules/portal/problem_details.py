@@ -11,34 +11,34 @@ from starlette.responses import JSONResponse
 
 from cigri.errors import (
     AdmissionRefused,
-    Busy,
     CigriError,
     ConfigError,
     DatabaseUnavailable,
     DescriptionError,
     Forbidden,
-    KeyReused,
+    IdempotencyKeyReused,
     NotFound,
-    TookTooLong,
+    QueryTimedOut,
+    TooManyRequests,
     TransportError,
     UsageError,
 )
-from modules.portal.authentication import Stranger
+from modules.portal.authentication import NotAuthenticated
 
 logger = logging.getLogger(__name__)
 
 STATUS_BY_ERROR: tuple[tuple[type[CigriError], HTTPStatus], ...] = (
-    (Stranger, HTTPStatus.UNAUTHORIZED),
+    (NotAuthenticated, HTTPStatus.UNAUTHORIZED),
     (Forbidden, HTTPStatus.FORBIDDEN),
     (AdmissionRefused, HTTPStatus.FORBIDDEN),
     (NotFound, HTTPStatus.NOT_FOUND),
-    (KeyReused, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (IdempotencyKeyReused, HTTPStatus.UNPROCESSABLE_ENTITY),
     (DescriptionError, HTTPStatus.UNPROCESSABLE_ENTITY),
     (UsageError, HTTPStatus.BAD_REQUEST),
     (ConfigError, HTTPStatus.CONFLICT),
     (DatabaseUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
-    (TookTooLong, HTTPStatus.SERVICE_UNAVAILABLE),
-    (Busy, HTTPStatus.SERVICE_UNAVAILABLE),
+    (QueryTimedOut, HTTPStatus.SERVICE_UNAVAILABLE),
+    (TooManyRequests, HTTPStatus.SERVICE_UNAVAILABLE),
     (TransportError, HTTPStatus.BAD_GATEWAY),
     (CigriError, HTTPStatus.CONFLICT),
 )

@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cigri.endpoints import API, Receiving, every
+from cigri.endpoints import API, UploadEndpoint, every
 from modules.portal.origins import HARMLESS, OF_A_PERSON, OWN_NAMES, SAME_ORIGIN, without_port
 from modules.portal.problem_details import problem
 
@@ -24,13 +24,13 @@ CROOKED = (b"", b".", b"..")
 ENCODED = (b"%2f", b"%5c", b"%00")
 
 
-class Guard:
+class RequestGuard:
     """An ASGI application in front of another one."""
 
     def __init__(self, app: ASGIApp, names: Collection[str]) -> None:
         self._app = app
         self._public = frozenset(name.lower() for name in names)
-        streams = [API + endpoint.path for endpoint in every() if isinstance(endpoint, Receiving)]
+        streams = [API + endpoint.path for endpoint in every() if isinstance(endpoint, UploadEndpoint)]
         self._streams = re.compile(re.sub(r"\{\w+\}", "[^/]+", "|".join(streams)))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -12,19 +12,23 @@ from starlette.datastructures import URL
 from starlette.responses import JSONResponse, Response
 
 from cigri.database import Database
-from cigri.endpoints import API, HEADERS, Endpoint, Receiving
+from cigri.endpoints import API, HEADERS, Endpoint, UploadEndpoint
 from cigri.endpoints.dispatch import call
 from cigri.endpoints.parameters import MEANINGS
 from cigri.formats.json_values import plain
 from cigri.formats.untrusted_text import safe_json
-from modules.portal.authentication import Identities
-from modules.portal.deferred_responses import Errands, NotYet
+from modules.portal.authentication import Authenticator
+from modules.portal.deferred_responses import DeferredResponses, ResponsePending
 from modules.portal.openapi import REFUSED_ANSWERS, schema_of
 from modules.portal.parameter_limits import bounded
 
 
 def add(
-    app: FastAPI, endpoint: Endpoint[..., Any], database: Database, identities: Identities, errands: Errands
+    app: FastAPI,
+    endpoint: Endpoint[..., Any],
+    database: Database,
+    identities: Authenticator,
+    errands: DeferredResponses,
 ) -> None:
     """Serve it; the work is done in a thread, in one transaction."""
 
@@ -35,7 +39,7 @@ def add(
         try:
             answer = errands.answer(question, lambda: call(endpoint, database, caller, values))
             return as_json(answer, _links(endpoint, request.url, values, answer))
-        except NotYet:
+        except ResponsePending:
             return not_yet()
 
     add_route(app, endpoint, serve)
@@ -76,7 +80,7 @@ def _signature(endpoint: Endpoint[..., Any]) -> Signature:
     taken += [_of_path(parameter) for parameter in parameters if parameter.name in endpoint.in_path]
     taken += [_of_header(parameter) for parameter in parameters if parameter.name in HEADERS]
     others = [one for one in parameters if one.name not in endpoint.in_path and one.name not in HEADERS]
-    is_bodiless = endpoint.method == "GET" or isinstance(endpoint, Receiving)
+    is_bodiless = endpoint.method == "GET" or isinstance(endpoint, UploadEndpoint)
     in_query, in_body = (others, []) if is_bodiless else ([], others)
     in_query = [parameter.replace(annotation=bounded(parameter.annotation)) for parameter in in_query]
     # without a model what is unknown would be ignored

@@ -11,10 +11,10 @@ from starlette.responses import Response
 
 from cigri.database import Database
 from cigri.endpoints import Admitting
-from cigri.errors import Busy
-from cigri.identity.callers import Caller, Scope
+from cigri.errors import TooManyRequests
+from cigri.identity.callers import AccessScope, Caller
 from modules.portal import routes
-from modules.portal.authentication import Identities
+from modules.portal.authentication import Authenticator
 from modules.portal.origins import OWN_NAMES
 
 MOST_LOOKED_AT = 4
@@ -24,7 +24,7 @@ MOST_LOOKED_AT = 4
 class PortalDoor:
     """`names`: by which the grid is reached; where it has none, by those of this host alone."""
 
-    def __init__(self, identities: Identities, names: Collection[str]) -> None:
+    def __init__(self, identities: Authenticator, names: Collection[str]) -> None:
         self._identities = identities
         self._names = frozenset(map(_bare, names or OWN_NAMES))
         self._places = threading.Semaphore(MOST_LOOKED_AT)
@@ -32,13 +32,13 @@ class PortalDoor:
     def answers_to(self, host: str) -> bool:
         return _bare(host) in self._names
 
-    def lent(self, user: str, scope: Scope, how: str) -> Caller:
+    def lent(self, user: str, scope: AccessScope, how: str) -> Caller:
         return self._identities.lent(user, scope, how)
 
     @contextmanager
     def looking(self) -> Iterator[None]:
         if not self._places.acquire(blocking=False):
-            raise Busy(f"{MOST_LOOKED_AT} signatures are looked at already; ask again in a second")
+            raise TooManyRequests(f"{MOST_LOOKED_AT} signatures are looked at already; ask again in a second")
         try:
             yield
         finally:

@@ -17,16 +17,16 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from cigri.database import Database
-from cigri.endpoints import Receiving
+from cigri.endpoints import UploadEndpoint
 from cigri.endpoints.dispatch import receive
 from cigri.endpoints.portal_client import STREAM
-from cigri.endpoints.request_bodies import Body
+from cigri.endpoints.request_bodies import SpooledBody
 from cigri.errors import CigriError
 from cigri.formats.units import MEGABYTE
 from cigri.identity.callers import Caller
 from modules.portal import routes
-from modules.portal.authentication import Identities
-from modules.portal.deferred_responses import Errands, NotYet
+from modules.portal.authentication import Authenticator
+from modules.portal.deferred_responses import DeferredResponses, ResponsePending
 
 # How much one user may hand over at a time, and for how long; each that is under way costs the portal something.
 
@@ -35,7 +35,7 @@ LONGEST_SENDING = 900.0  # seconds until all is there
 MOST_UPLOADS = 4  # of one user, by the API and by forms together
 
 
-class Uploads:
+class UploadLimiter:
     """Counted in the thread that serves, which alone calls this."""
 
     def __init__(self) -> None:
@@ -66,22 +66,27 @@ async def arriving() -> AsyncIterator[None]:
 REQUEST_BODY = {"required": True, "content": {STREAM: {"schema": {"type": "string"}}}}
 
 
-class Receiver:
+class UploadRoutes:
     """Adds such endpoints to an application; `largest`: megabytes of what is sent."""
 
     def __init__(
-        self, database: Database, identities: Identities, largest: int, uploads: Uploads, errands: Errands
+        self,
+        database: Database,
+        identities: Authenticator,
+        largest: int,
+        uploads: UploadLimiter,
+        errands: DeferredResponses,
     ) -> None:
         self._database, self._identities, self._largest = database, identities, largest * MEGABYTE
         self._uploads, self._errands = uploads, errands
 
-    def add(self, app: FastAPI, endpoint: Receiving[..., Any]) -> None:
+    def add(self, app: FastAPI, endpoint: UploadEndpoint[..., Any]) -> None:
         """Serve it."""
 
         async def serve(request: Request, asked: BaseModel, **named: Any) -> Response:
             caller = await run_in_threadpool(self._identities.caller, request)
             endpoint.require(caller)
-            with self._uploads.one_more(caller.user), Body(self._largest) as body:
+            with self._uploads.one_more(caller.user), SpooledBody(self._largest) as body:
                 try:
                     await _spool(request, body)
                 except ClientDisconnect:
@@ -91,18 +96,20 @@ class Receiver:
 
         routes.add_route(app, endpoint, serve, openapi_extra={"requestBody": REQUEST_BODY})
 
-    def _answer(self, endpoint: Receiving[..., Any], caller: Caller, body: Body, asked: dict[str, Any]) -> Response:
+    def _answer(
+        self, endpoint: UploadEndpoint[..., Any], caller: Caller, body: SpooledBody, asked: dict[str, Any]
+    ) -> Response:
         """What is sent again while it is being calculated is not looked at anew."""
         question = (endpoint.name, caller, body.digest(json.dumps(asked, sort_keys=True)))
         try:
             return routes.as_json(
                 self._errands.answer(question, lambda: receive(endpoint, self._database, caller, body, asked))
             )
-        except NotYet:
+        except ResponsePending:
             return routes.not_yet()
 
 
-async def _spool(request: Request, body: Body) -> None:
+async def _spool(request: Request, body: SpooledBody) -> None:
     async with arriving():
         async for block in request.stream():
             body.write(block)

@@ -14,30 +14,30 @@ from typing import NamedTuple
 
 from cigri.database import server_time
 from cigri.estimates.durations import quantile
-from cigri.estimates.speeds import WorkDone, known_speeds
+from cigri.estimates.speeds import CompletedWork, known_speeds
 from cigri.flow.accounting import add_up_accounting
 from cigri.flow.campaign_totals import add_up_counts
 from cigri.flow.expected_durations import match_tasks
 from cigri.flow.forecasts import NewForecast, list_in_all, put_cluster_forecasts, put_forecasts
 from cigri.flow.outcome_counts import add_up_ends
-from cigri.flow.views.campaign_progress import Progress, is_any_open, list_progress
+from cigri.flow.views.campaign_progress import CampaignProgress, is_any_open, list_progress
 from cigri.flow.views.cluster_service import list_ages, list_cluster_services, list_under_way
-from cigri.flow.views.dependency_graph import Edge, list_edges
+from cigri.flow.views.dependency_graph import DependencyEdge, list_edges
 from cigri.flow.views.forecast_groups import list_alike
-from cigri.runtime.failure_isolation import FAULTS, Isolation
-from cigri.runtime.pass_context import Report, Tools
-from cigri.runtime.time_limit import PURE_LIMIT, Stopped, refuse_stopped, time_limit
-from modules.predictor.algorithm_inputs import MeasuredService, flow, measure
-from modules.predictor.algorithms import MOST_JOBS, Flow, PredictFlow, Prediction, load
+from cigri.runtime.failure_isolation import FAULTS, FailureIsolation
+from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.time_limit import PURE_LIMIT, TimeLimitExceeded, refuse_stopped, time_limit
+from modules.predictor.algorithm_inputs import ClusterServiceRates, flow, measure
+from modules.predictor.algorithms import MOST_JOBS, AlgorithmInputs, PredictFlow, Prediction, load
 from modules.predictor.campaign_estimates import deviation, estimate, mean, throughput, together
 from modules.predictor.campaign_work import standing
 from modules.predictor.clamped_inputs import plausible_progress
 from modules.predictor.eta import path
-from modules.predictor.eta.campaign_end import Interval, interval
+from modules.predictor.eta.campaign_end import EndInterval, interval
 from modules.predictor.eta.own_time import own_times
 from modules.predictor.eta.published_dates import pressure, told
-from modules.predictor.freed_cores import Ending, endings
-from modules.predictor.local_load import LocalLoadOutlook, SharedCluster, outlook
+from modules.predictor.freed_cores import FreedCores, endings
+from modules.predictor.local_load import LocalLoadModel, SharedCluster, outlook
 from modules.predictor.sharing import spare, starts
 
 FARTHEST_END = timedelta(days=36_500)  # an end beyond is no forecast, and soon no date either
@@ -45,13 +45,13 @@ A_PART = 1e-3  # seconds that the time limit of all predictions grows by with ea
 AGES = 1000  # of campaigns with more tasks that are done, and more that remain, ages of those that run say little
 
 
-def run_once(tools: Tools) -> Report:
+def run_once(tools: PassContext) -> Report:
     """One forecast per open campaign and cluster, and one per campaign."""
     settings = tools.settings.forecast
     with tools.database.begin() as conn:
         if not is_any_open(conn):
             return Counter()
-        isolation = Isolation(conn, "predictor")
+        isolation = FailureIsolation(conn, "predictor")
         edges = list_edges(conn)
         on_paths = {id for edge in edges for id in edge[:2]} if any(edge.is_timed for edge in edges) else ()
         alike = {} if isolation.knows_failures else list_alike(conn, on_paths)
@@ -64,8 +64,8 @@ def run_once(tools: Tools) -> Report:
         ending = endings(list_under_way(conn, horizons), horizons)
         ages, before = list_ages(conn, _few(progress)), list_in_all(conn, others)
         published = {id: whole.published for id, whole in before.items()}
-        conditions = EndConditions(tools.settings.policy.order, published, ages, edges)
-        parts: dict[int, list[Progress]] = defaultdict(list)
+        conditions = EndFactors(tools.settings.policy.order, published, ages, edges)
+        parts: dict[int, list[CampaignProgress]] = defaultdict(list)
         for part in progress:
             count = 1 + len(alike.get(part.campaign_id, ()))
             parts[part.campaign_id].append(part._replace(alike=count) if count > 1 else part)
@@ -93,14 +93,16 @@ def run_once(tools: Tools) -> Report:
     return +Counter({"forecasts": number, "known tasks": matched})
 
 
-def _predicted(seen: Flow, name: str, algorithms: dict[str, PredictFlow], stopped: Counter[str]) -> Prediction:
+def _predicted(
+    seen: AlgorithmInputs, name: str, algorithms: dict[str, PredictFlow], stopped: Counter[str]
+) -> Prediction:
     """As the algorithm of that name has it; `algorithms` that were loaded, and how often `stopped`, in this pass."""
     refuse_stopped(name, stopped[name])
     try:
         algorithm = algorithms.get(name) or algorithms.setdefault(name, load(name))
         return _possible(algorithm(seen))
-    except (*FAULTS, Stopped) as error:
-        stopped[name] += isinstance(error, Stopped)
+    except (*FAULTS, TimeLimitExceeded) as error:
+        stopped[name] += isinstance(error, TimeLimitExceeded)
         error.add_note(f"in the algorithm {name!r}")
         raise
 
@@ -113,7 +115,7 @@ def _possible(prediction: Prediction) -> Prediction:
     return prediction
 
 
-def _few(progress: Sequence[Progress]) -> list[int]:
+def _few(progress: Sequence[CampaignProgress]) -> list[int]:
     """Campaigns that have done few tasks, or have few left."""
     done: Counter[int] = Counter()
     for part in progress:
@@ -122,16 +124,16 @@ def _few(progress: Sequence[Progress]) -> list[int]:
 
 
 def predict(
-    progress: Sequence[Progress],
-    services: Mapping[int, MeasuredService],
-    endings: Mapping[int, Ending],
+    progress: Sequence[CampaignProgress],
+    services: Mapping[int, ClusterServiceRates],
+    endings: Mapping[int, FreedCores],
     otherwise: str,
     stopped: Counter[str],
-) -> tuple[list[Flow], list[Prediction]]:
+) -> tuple[list[AlgorithmInputs], list[Prediction]]:
     """Of each campaign on each cluster; those that have done nothing there yet fare alike, and are looked at once."""
     chosen = [_algorithm(part, services.get(part.cluster_id), otherwise) for part in progress]
     algorithms: dict[str, PredictFlow] = {}
-    alike: dict[object, tuple[Flow, Prediction]] = {}
+    alike: dict[object, tuple[AlgorithmInputs, Prediction]] = {}
     flows, predictions = [], []
     for part, name in zip(progress, chosen, strict=True):
         asked = None if part.done or part.memory else _asked(part, name)
@@ -146,19 +148,19 @@ def predict(
     return flows, predictions
 
 
-def _asked(part: Progress, algorithm: str) -> tuple[object, ...]:
+def _asked(part: CampaignProgress, algorithm: str) -> tuple[object, ...]:
     """All that a prediction goes by before the first task is done."""
     here = part.cluster_id, algorithm, part.width, part.walltime, part.average
     return *here, part.running, part.waiting, part.submitted, part.ratio, part.free
 
 
-def _algorithm(part: Progress, service: MeasuredService | None, otherwise: str) -> str:
+def _algorithm(part: CampaignProgress, service: ClusterServiceRates | None, otherwise: str) -> str:
     """The campaign's for that cluster, else the cluster's, else everybody's."""
     return part.algorithm or (service.config.algorithm if service else "") or otherwise
 
 
 def _changed(
-    forecasts: Sequence[NewForecast], progress: Sequence[Progress], in_all: Mapping[int, NewForecast]
+    forecasts: Sequence[NewForecast], progress: Sequence[CampaignProgress], in_all: Mapping[int, NewForecast]
 ) -> list[NewForecast]:
     """Those forecasts that differ from the present one of their campaign and cluster, or of their campaign in all."""
     before = [part.before for part in progress]
@@ -167,7 +169,7 @@ def _changed(
     return changed + [new for new in wholes if new != in_all.get(new.campaign_id)]
 
 
-class EndConditions(NamedTuple):
+class EndFactors(NamedTuple):
     """What else an end depends on: the policy's `order`, ends that were told, and the `ages` of tasks that run.
 
     Ages are by campaign and cluster, in bins (cigri/estimates/durations.py); `edges`: which campaigns wait for which.
@@ -176,22 +178,22 @@ class EndConditions(NamedTuple):
     order: str = "fifo"
     published: Mapping[int, datetime | None] = MappingProxyType({})
     ages: Mapping[int, Mapping[int, Sequence[int]]] = MappingProxyType({})
-    edges: Sequence[Edge] = ()
+    edges: Sequence[DependencyEdge] = ()
 
 
-NO_CONDITIONS = EndConditions()
+NO_CONDITIONS = EndFactors()
 
 
 def forecast(
-    progress: Sequence[Progress],
+    progress: Sequence[CampaignProgress],
     predictions: Sequence[Prediction],
-    flows: Sequence[Flow],
+    flows: Sequence[AlgorithmInputs],
     now: datetime,
-    conditions: EndConditions = NO_CONDITIONS,
+    conditions: EndFactors = NO_CONDITIONS,
 ) -> list[NewForecast]:
     """Per campaign and cluster, as predicted, and in all (cluster None); pure."""
     progress = [plausible_progress(part) for part in progress]
-    campaigns: dict[int, list[Progress]] = defaultdict(list)
+    campaigns: dict[int, list[CampaignProgress]] = defaultdict(list)
     forecasts = []
     for part, prediction, seen in zip(progress, predictions, flows, strict=True):
         campaigns[part.campaign_id].append(part)
@@ -214,11 +216,11 @@ def forecast(
 
 
 def _ends(
-    campaigns: Mapping[int, Sequence[Progress]],
-    outlooks: Mapping[int, LocalLoadOutlook],
+    campaigns: Mapping[int, Sequence[CampaignProgress]],
+    outlooks: Mapping[int, LocalLoadModel],
     free: Mapping[int, Mapping[int, float]],
-    conditions: EndConditions,
-) -> dict[int, Interval]:
+    conditions: EndFactors,
+) -> dict[int, EndInterval]:
     """When each campaign ends, in seconds from now, by its number; one of which nothing is known is left out."""
     standings = {
         id: pace
@@ -230,7 +232,7 @@ def _ends(
     return {id: interval(standings[id], seconds, outlooks[id]) for id, seconds in begun.items()}
 
 
-def _on_cluster(part: Progress, prediction: Prediction, seen: Flow) -> NewForecast:
+def _on_cluster(part: CampaignProgress, prediction: Prediction, seen: AlgorithmInputs) -> NewForecast:
     """Free cores are kept only where they may have been used: they change for all campaigns at once."""
     is_there = part.running or part.waiting or part.submitted
     return NewForecast(
@@ -252,20 +254,22 @@ def _on_cluster(part: Progress, prediction: Prediction, seen: Flow) -> NewForeca
     )
 
 
-def _means(parts: Sequence[Progress]) -> dict[tuple[int, int | None], float]:
+def _means(parts: Sequence[CampaignProgress]) -> dict[tuple[int, int | None], float]:
     """Seconds of a task to come on each cluster whose speed is known, by campaign and cluster: estimate / speed.
 
     As long tasks go to fast clusters, the mean of those done there would say what these took, not what the next takes.
     """
     if not parts[0].known:
         return {}
-    works = {part.cluster_id: WorkDone(part.done, part.seconds, part.done_known, part.done_expected) for part in parts}
+    works = {
+        part.cluster_id: CompletedWork(part.done, part.seconds, part.done_known, part.done_expected) for part in parts
+    }
     fast = known_speeds(works, {part.cluster_id: part.speed for part in parts if part.speed is not None})
     seconds = estimate(together(parts)) if fast else None
     return {(parts[0].campaign_id, id): seconds / speed for id, speed in fast.items()} if seconds else {}
 
 
-def _outlooks(progress: Sequence[Progress], flows: Sequence[Flow]) -> dict[int, LocalLoadOutlook]:
+def _outlooks(progress: Sequence[CampaignProgress], flows: Sequence[AlgorithmInputs]) -> dict[int, LocalLoadModel]:
     """What others leave of the clusters of each campaign."""
     places: dict[int, SharedCluster] = {}
     clusters: dict[int, list[int]] = defaultdict(list)
@@ -279,7 +283,7 @@ def _outlooks(progress: Sequence[Progress], flows: Sequence[Flow]) -> dict[int, 
 
 
 def _in_all(
-    total: Progress, left: Interval | None, now: datetime, published: datetime | None, behind: float
+    total: CampaignProgress, left: EndInterval | None, now: datetime, published: datetime | None, behind: float
 ) -> NewForecast:
     """The end is the campaign's, whichever cluster one looks from: its tasks are shared by all.
 

@@ -6,25 +6,25 @@ from datetime import datetime
 from typing import NamedTuple
 
 from cigri.estimates.clamping import within
-from cigri.flow.forecasts import NewClusterForecast
-from cigri.flow.views.campaign_progress import Progress
-from cigri.flow.views.cluster_service import ClusterService
+from cigri.flow.forecasts import NewClusterRates
+from cigri.flow.views.campaign_progress import CampaignProgress
+from cigri.flow.views.cluster_service import ClusterServiceCounts
 from cigri.formats.units import HOUR
 from cigri.settings.cluster_config import ClusterConfig, look
-from modules.predictor.algorithms import Flow
+from modules.predictor.algorithms import AlgorithmInputs
 from modules.predictor.campaign_estimates import deviation, mean
 from modules.predictor.clamped_inputs import plausible_ending, plausible_pace, plausible_progress
-from modules.predictor.freed_cores import Ending
+from modules.predictor.freed_cores import FreedCores
 
 FIRST_CYCLE = 10.0  # seconds, before two forecasts have been made
 LONGEST_CYCLE = 600.0  # after a longer pause the cycle is what it was before
 UNHARMED = 1.0 * HOUR  # core-seconds without a kill that are granted to a cluster, so that the first kill is no verdict
 
 
-class MeasuredService(NamedTuple):
+class ClusterServiceRates(NamedTuple):
     """How a cluster serves us: as in the table `cluster_forecasts`, with its configuration and cores."""
 
-    measured: NewClusterForecast
+    measured: NewClusterRates
     config: ClusterConfig
     total: int
     free: int
@@ -53,7 +53,7 @@ class MeasuredService(NamedTuple):
         return min(self.usual_sending, self.look)
 
 
-def measure(pace: ClusterService, now: datetime) -> MeasuredService:
+def measure(pace: ClusterServiceCounts, now: datetime) -> ClusterServiceRates:
     """Rates per second of what was counted in the window, and kills per core-second.
 
     hazard = kills / (core-seconds of ours + UNHARMED): the mean of a Poisson rate by Bayes, if kills come at random, to
@@ -62,7 +62,7 @@ def measure(pace: ClusterService, now: datetime) -> MeasuredService:
     pace = plausible_pace(pace)
     cycle = _cycle(pace, now)
     seconds = pace.usage_seconds
-    measured = NewClusterForecast(
+    measured = NewClusterRates(
         pace.cluster_id,
         round(cycle, 1),
         pace.start_rate,
@@ -73,13 +73,15 @@ def measure(pace: ClusterService, now: datetime) -> MeasuredService:
     )
     seen = (pace.others, pace.swing, pace.restless, pace.drift, pace.watched)
     is_news = pace.at is None or pace.looked_at is None or pace.looked_at > pace.at
-    return MeasuredService(measured, pace.config, pace.total, pace.free, cycle, *seen, is_news, pace.sending or 0.0)
+    return ClusterServiceRates(measured, pace.config, pace.total, pace.free, cycle, *seen, is_news, pace.sending or 0.0)
 
 
-def flow(part: Progress, service: MeasuredService | None, endings: Mapping[int, Ending]) -> Flow:
+def flow(
+    part: CampaignProgress, service: ClusterServiceRates | None, endings: Mapping[int, FreedCores]
+) -> AlgorithmInputs:
     """Of a cluster that was never visited only the campaign's own figures are known."""
     part = plausible_progress(part)
-    of_campaign = Flow(
+    of_campaign = AlgorithmInputs(
         width=part.width,
         running=part.running,
         waiting=part.waiting,
@@ -119,7 +121,7 @@ def flow(part: Progress, service: MeasuredService | None, endings: Mapping[int, 
     )
 
 
-def _cycle(pace: ClusterService, now: datetime) -> float:
+def _cycle(pace: ClusterServiceCounts, now: datetime) -> float:
     """Seconds between two forecasts: half of it from the past, so that one long pass does not double it."""
     before = pace.cycle or FIRST_CYCLE
     passed = (now - pace.at).total_seconds() if pace.at else 0.0

@@ -9,23 +9,25 @@ from statistics import fmean
 from types import SimpleNamespace
 
 from cigri.estimates.durations import added, quantile
-from cigri.flow.views.campaign_progress import Progress
+from cigri.flow.views.campaign_progress import CampaignProgress
 from cigri.formats.units import HOUR
 
 SHORTEST_WINDOW = 1.0  # seconds; a rate over less says nothing
 SHORTEST_MEAN = 1e-6  # seconds; a mean below is that of tasks that took no time
 
 
-def together(parts: Sequence[Progress]) -> Progress:
+def together(parts: Sequence[CampaignProgress]) -> CampaignProgress:
     """A campaign on all its clusters: sums of what was done there, the widest job, the longest window and walltime.
 
     What is said of the whole campaign anyway, as `remaining`, is that of the first part. `guess` is the mean of those
     that were told, each cluster alike. What belongs to one cluster only (forecast, speed, algorithm) is left out.
     """
     columns = zip(*parts, strict=True)
-    every = SimpleNamespace(**dict(zip(Progress._fields, columns, strict=True)))  # in each field what the parts have
+    every = SimpleNamespace(
+        **dict(zip(CampaignProgress._fields, columns, strict=True))
+    )  # in each field what the parts have
     guesses = [guess for guess in every.guess if guess]
-    return Progress(
+    return CampaignProgress(
         parts[0].campaign_id,
         0,
         max(every.width),
@@ -50,21 +52,21 @@ def together(parts: Sequence[Progress]) -> Progress:
     )
 
 
-def _average(parts: Sequence[Progress]) -> float | None:
+def _average(parts: Sequence[CampaignProgress]) -> float | None:
     """The mean of the clusters' moving averages in seconds; each counts for the tasks that it has done."""
     averages = [(part.average, part.done) for part in parts if part.average is not None and part.done]
     done = sum(number for _, number in averages)
     return sum(average * number for average, number in averages) / done if done else None
 
 
-def throughput(part: Progress) -> float | None:
+def throughput(part: CampaignProgress) -> float | None:
     """Successful tasks per hour in the window; None before the first."""
     if not part.window_tasks:
         return None
     return part.window_tasks * HOUR / max(part.window_seconds, SHORTEST_WINDOW)
 
 
-def mean(part: Progress) -> float | None:
+def mean(part: CampaignProgress) -> float | None:
     """Seconds of a successful task, those of late counting for more; None before the first.
 
     The moving average of its buckets (cigri/estimates/durations.py: averaged), else the mean of all.
@@ -73,7 +75,7 @@ def mean(part: Progress) -> float | None:
     return seconds if seconds is None or seconds >= SHORTEST_MEAN else 0.0
 
 
-def estimate(part: Progress) -> float | None:
+def estimate(part: CampaignProgress) -> float | None:
     """Seconds that one of the remaining tasks is expected to take, on the mean.
 
     As it took when it last succeeded, else as those of its campaign do, else as its user thinks: with k of the r
@@ -87,13 +89,13 @@ def estimate(part: Progress) -> float | None:
     return share * last + (1.0 - share) * (last if others is None else others)
 
 
-def usual(part: Progress) -> float | None:
+def usual(part: CampaignProgress) -> float | None:
     """Seconds that a task takes which never ran before: the mean of its campaign's, else its user's guess; or None."""
     average = mean(part)
     return part.guess if average is None else average
 
 
-def deviation(part: Progress) -> float | None:
+def deviation(part: CampaignProgress) -> float | None:
     """Standard deviation of the duration, in seconds; None before the second success. Unbiased: over n - 1."""
     if part.done < 2:
         return None
@@ -101,7 +103,7 @@ def deviation(part: Progress) -> float | None:
     return math.sqrt(max(variance, 0.0))
 
 
-def longest(part: Progress, tasks: float, chance: float) -> float:
+def longest(part: CampaignProgress, tasks: float, chance: float) -> float:
     """Seconds that the longest of so many tasks does not exceed with this chance; 0 of no tasks.
 
     Of n tasks that last independently of each other, all with chance p stay below the p^(1/n) quantile of one.

@@ -11,11 +11,11 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from cigri.estimates.durations import BINS_PER_DOUBLING, added, counted, edge, scaled
-from cigri.flow.views.campaign_progress import Progress
+from cigri.flow.views.campaign_progress import CampaignProgress
 from cigri.formats.units import MINUTE
 from modules.predictor.campaign_estimates import SHORTEST_WINDOW, estimate, mean, together
 from modules.predictor.eta.last_task import RunningTasks
-from modules.predictor.lifetimes import HALF, Lifetimes, middle
+from modules.predictor.lifetimes import HALF, TaskLifetimes, middle
 
 TRUSTED = 10  # tasks done on a cluster by which its speed is half believed
 VAIN_BEFORE_ANY = 0.5  # attempts in vain that are thought to have been seen,
@@ -24,7 +24,7 @@ STEADY_TASKS = 2.0  # durations of a task after which the throughput is one
 MOST_IN_VAIN = 0.99  # of the attempts, or nothing would ever end
 
 
-class CampaignPace(NamedTuple):
+class CampaignWorkModel(NamedTuple):
     """A campaign on all its clusters: `lifetimes` and `seconds` (of a task of now) at the mean speed.
 
     `waiting` tasks have not begun. `fastest`: the speed of the fastest cluster that runs some; `returns`: jumps of
@@ -32,8 +32,8 @@ class CampaignPace(NamedTuple):
     mean speed.
     """
 
-    whole: Progress
-    lifetimes: Lifetimes
+    whole: CampaignProgress
+    lifetimes: TaskLifetimes
     running: Sequence[RunningTasks]
     waiting: int
     seconds: float
@@ -89,11 +89,11 @@ class CampaignPace(NamedTuple):
 
 
 def standing(
-    parts: Sequence[Progress],
+    parts: Sequence[CampaignProgress],
     ages: Mapping[int, Sequence[int]],
     returns: float = 0.0,
     free: Mapping[int, float] = MappingProxyType({}),
-) -> CampaignPace | None:
+) -> CampaignWorkModel | None:
     """None as long as nothing is known. By cluster, as far as known, `ages`: of running tasks, in bins
     (cigri/estimates/durations.py), and `free`: cores that it can have besides.
 
@@ -110,11 +110,11 @@ def standing(
     if _most_ran_before(whole):
         ended, ages = scaled(ended, thought / middle(ended)), {}
     begun = added(scaled(ages.get(part.cluster_id, ()), speeds[part.cluster_id]) for part in parts)
-    lifetimes = Lifetimes(ended, begun, whole.walltime or math.inf, _in_vain(whole))
+    lifetimes = TaskLifetimes(ended, begun, whole.walltime or math.inf, _in_vain(whole))
     running = Counter[tuple[float, float | None]]()
     for part in parts:
         running.update(_at_work(part, ages.get(part.cluster_id, ()), speeds[part.cluster_id]))
-    return CampaignPace(
+    return CampaignWorkModel(
         whole,
         lifetimes,
         [RunningTasks(tasks, speed, age) for (speed, age), tasks in running.items()],
@@ -126,12 +126,12 @@ def standing(
     )
 
 
-def _most_ran_before(whole: Progress) -> bool:
+def _most_ran_before(whole: CampaignProgress) -> bool:
     """Of what remains. As the longest go first, those that have ended, or run, last longer than those to come."""
     return 2 * whole.known > whole.remaining
 
 
-def _in_vain(whole: Progress) -> float:
+def _in_vain(whole: CampaignProgress) -> float:
     """The part of the attempts after which a task has to be done again: (in vain + 1/2) / (all + 10).
 
     It is the mean of a probability by Bayes, where a twentieth of ten attempts was in vain before any was seen.
@@ -140,7 +140,7 @@ def _in_vain(whole: Progress) -> float:
     return min((whole.again + VAIN_BEFORE_ANY) / (seen + ATTEMPTS_BEFORE_ANY), MOST_IN_VAIN)
 
 
-def _speed(part: Progress, whole: Progress) -> float:
+def _speed(part: CampaignProgress, whole: CampaignProgress) -> float:
     """How many times as fast as on the mean a task is there, in whole bins of durations (a factor of 2^(1/4)).
 
     (mean everywhere / mean there)^(n / (n + TRUSTED)) of n tasks done there: the fewer, the nearer to 1. It is thought
@@ -153,7 +153,7 @@ def _speed(part: Progress, whole: Progress) -> float:
     return math.exp2(round(BINS_PER_DOUBLING * math.log2(everywhere / here) * trusted) / BINS_PER_DOUBLING)
 
 
-def _at_work(part: Progress, ages: Sequence[int], speed: float) -> dict[tuple[float, float | None], int]:
+def _at_work(part: CampaignProgress, ages: Sequence[int], speed: float) -> dict[tuple[float, float | None], int]:
     """How many tasks run at this speed since so many seconds (the middle of a bin of ages); None: nobody looked."""
     of_age = {(speed, edge(place) * HALF): number for place, number in enumerate(ages) if number}
     of_no_age = part.running - sum(of_age.values())

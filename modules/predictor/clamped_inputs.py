@@ -4,12 +4,12 @@ So an odd figure (a clock that jumped, a sum that overflowed) spoils its own for
 """
 
 from cigri.estimates.clamping import LARGEST_PLAUSIBLE, LARGEST_TIME, are_within, known_speed, known_within, within
-from cigri.flow.views.campaign_progress import Progress
-from cigri.flow.views.cluster_service import ClusterService
-from modules.predictor.freed_cores import Ending
+from cigri.flow.views.campaign_progress import CampaignProgress
+from cigri.flow.views.cluster_service import ClusterServiceCounts
+from modules.predictor.freed_cores import FreedCores
 
 
-def plausible_progress(part: Progress) -> Progress:
+def plausible_progress(part: CampaignProgress) -> CampaignProgress:
     """A guess of 0 seconds is no guess: None."""
     sums = part.seconds, part.squares, part.expected, part.done_expected
     times = part.window_seconds, part.walltime, part.guess or 0.0, part.average or 0.0, part.longest or 0.0
@@ -31,7 +31,7 @@ def plausible_progress(part: Progress) -> Progress:
     )
 
 
-def plausible_pace(pace: ClusterService) -> ClusterService:
+def plausible_pace(pace: ClusterServiceCounts) -> ClusterServiceCounts:
     """What is not known stays None; only `drift`, a net change, may be below 0."""
     return pace._replace(
         cycle=known_within(pace.cycle),
@@ -48,6 +48,6 @@ def plausible_pace(pace: ClusterService) -> ClusterService:
     )
 
 
-def plausible_ending(ending: Ending) -> Ending:
+def plausible_ending(ending: FreedCores) -> FreedCores:
     """The variance, a sum of squares, may be larger than a count of cores."""
-    return Ending(within(ending.cores), within(ending.variance, LARGEST_PLAUSIBLE))
+    return FreedCores(within(ending.cores), within(ending.variance, LARGEST_PLAUSIBLE))

@@ -9,28 +9,28 @@ from math import sqrt
 from typing import NamedTuple
 
 from cigri.estimates.speeds import FEWEST_FOR_SPEED
-from cigri.flow.views.cluster_service import JobUnderWay
+from cigri.flow.views.cluster_service import RunningJobProgress
 
 UNIFORM = sqrt(3)  # half the breadth, in deviations, of durations that are spread evenly
 DEVIATION = 0.1  # of the duration of a task that ran before, as part of it
 BRIEFEST = 0.1  # seconds; of what is shorter no more are expected to end
 
 
-class Ending(NamedTuple):
+class FreedCores(NamedTuple):
     """Cores of ours expected to be free again before the horizon, and the variance of that number."""
 
     cores: float
     variance: float
 
 
-class Lasting(NamedTuple):
+class JobDuration(NamedTuple):
     """How long a job lasts, from its start to its end, and the deviation of that."""
 
     mean: float
     deviation: float
 
 
-def endings(jobs: Iterable[JobUnderWay], horizons: Mapping[int, float]) -> dict[int, Ending]:
+def endings(jobs: Iterable[RunningJobProgress], horizons: Mapping[int, float]) -> dict[int, FreedCores]:
     """By cluster, within the seconds to its horizon; one where no job runs is left out.
 
     Expected cores: the sum of width * (jobs that end). Variance: the sum of width^2 * (variance of that number).
@@ -49,10 +49,10 @@ def endings(jobs: Iterable[JobUnderWay], horizons: Mapping[int, float]) -> dict[
             variances[job.cluster_id] += job.width**2 * _variance(ends, lasting)
     for (_, cluster_id), deviation in together.items():
         variances[cluster_id] += deviation**2
-    return {cluster_id: Ending(number, variances[cluster_id]) for cluster_id, number in cores.items()}
+    return {cluster_id: FreedCores(number, variances[cluster_id]) for cluster_id, number in cores.items()}
 
 
-def lasting_of(job: JobUnderWay) -> Lasting | None:
+def lasting_of(job: RunningJobProgress) -> JobDuration | None:
     """None: none of its campaign's tasks has succeeded there, and its own never ran before.
 
     Its only task takes as long as it did before, divided by the speed of the cluster (cigri/estimates/speeds.py), give
@@ -60,17 +60,17 @@ def lasting_of(job: JobUnderWay) -> Lasting | None:
     sqrt(n) times their deviation; of one alone the deviation is its duration.
     """
     if seconds := _as_before(job):
-        return Lasting(seconds, DEVIATION * seconds)
+        return JobDuration(seconds, DEVIATION * seconds)
     if not job.done:
         return None
     mean = max(job.seconds / job.done, BRIEFEST)
     deviation = mean
     if job.done > 1:
         deviation = sqrt(max(job.squares - job.seconds**2 / job.done, 0.0) / (job.done - 1))
-    return Lasting(mean * job.tasks, deviation * sqrt(job.tasks))
+    return JobDuration(mean * job.tasks, deviation * sqrt(job.tasks))
 
 
-def _as_before(job: JobUnderWay) -> float | None:
+def _as_before(job: RunningJobProgress) -> float | None:
     """Seconds that its only task takes here if it takes as much work as when it ran before; None: that is not known.
 
     The speed of the cluster is that of this campaign once enough known tasks have ended there, and no others: what
@@ -83,7 +83,7 @@ def _as_before(job: JobUnderWay) -> float | None:
     return None if job.speed is None else job.before / job.speed
 
 
-def jobs_that_end(job: JobUnderWay, left: float, lasting: Lasting | None) -> float:
+def jobs_that_end(job: RunningJobProgress, left: float, lasting: JobDuration | None) -> float:
     """How many end in `left` seconds on the cores of this job: itself and, of short ones, those that follow it.
 
     Jobs not longer than `left` follow each other: left / mean. By its walltime each has ended. Where nothing is known
@@ -105,7 +105,7 @@ def jobs_that_end(job: JobUnderWay, left: float, lasting: Lasting | None) -> flo
     return min(left / max(lasting.mean + breadth - job.age, lasting.deviation, left), 1.0)
 
 
-def _variance(ends: float, lasting: Lasting) -> float:
+def _variance(ends: float, lasting: JobDuration) -> float:
     """Of one that ends or not: p (1 - p). Of n that follow each other: n (deviation / mean)^2, as renewals have it.
 
     That holds for a large n, and is applied from one on, with a deviation of the mean at most.

@@ -17,7 +17,7 @@ AGAIN_ROUNDS = 3  # in which a task may begin again
 NO_CHANCE = 1e-6  # part of the tasks that does not count
 
 
-class Lifetimes:
+class TaskLifetimes:
     """What part of the tasks lasts longer than any time, from counts in bins (estimates/durations.py) of tasks that
     have ended, at least one, and of the ages of those that run.
 
@@ -47,7 +47,7 @@ class Lifetimes:
         self.mean = self._beyond[0]
         self.spread = max(square / self.mean**2 - 1.0, 0.0) if self.mean else 0.0
 
-    def with_again(self, again: float) -> "Lifetimes":
+    def with_again(self, again: float) -> "TaskLifetimes":
         """The same tasks, if another part of the attempts is in vain: `again`, from 0 to 1."""
         other = copy(self)
         other.again = again

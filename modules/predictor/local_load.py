@@ -19,7 +19,7 @@ NEARLY_NOTHING = 1e-3  # to this part of it an end is looked for
 FARTHEST_FACTOR = 64.0  # times what it would take if nothing changed
 
 
-class LocalLoadOutlook(NamedTuple):
+class LocalLoadModel(NamedTuple):
     """The share of the cores that others leave us now, jumps per second, and jumps to and fro in the last hour.
 
     The hour is the setting `forecast.window`.
@@ -41,7 +41,7 @@ class SharedCluster(NamedTuple):
     watched: float = 0.0
 
 
-def outlook(places: Sequence[SharedCluster]) -> LocalLoadOutlook:
+def outlook(places: Sequence[SharedCluster]) -> LocalLoadModel:
     """Of all clusters as one, whose loads are thought to change each by itself, so that the squares of changes add up.
 
     The jumps that were seen: n = (sum of the squares of the changes, in cores) / cores^2 / (1/6). Jumps a second:
@@ -50,14 +50,14 @@ def outlook(places: Sequence[SharedCluster]) -> LocalLoadOutlook:
     """
     total = sum(place.total for place in places)
     if not total:
-        return LocalLoadOutlook()
+        return LocalLoadModel()
     share = 1.0 - sum(min(max(place.others, 0), place.total) for place in places) / total
     seen = sum(place.restless for place in places) / total**2 / JUMP
     returns = sum(max(place.restless - place.drift**2, 0.0) for place in places) / total**2 / JUMP
-    return LocalLoadOutlook(share, (1.0 + seen) / (QUARTER + max(place.watched for place in places)), returns)
+    return LocalLoadModel(share, (1.0 + seen) / (QUARTER + max(place.watched for place in places)), returns)
 
 
-def reached(work: float, outlook: LocalLoadOutlook, chance: float) -> float:
+def reached(work: float, outlook: LocalLoadModel, chance: float) -> float:
     """Seconds after which it is done with this chance; `work`: seconds that it takes with the cores of now.
 
     By bisection of `done`, to a thousandth, from where all cores were ours at once to FARTHEST_FACTOR times the work.
@@ -72,7 +72,7 @@ def reached(work: float, outlook: LocalLoadOutlook, chance: float) -> float:
     return late
 
 
-def done(work: float, outlook: LocalLoadOutlook, seconds: float) -> float:
+def done(work: float, outlook: LocalLoadModel, seconds: float) -> float:
     """The chance that it is done so soon: without a jump before, or after a first one at any moment until then.
 
     P(T <= t) = [t >= work] e^(-jumps work) + the sum over moments u < min(t, work) of P(the first jump comes then)

@@ -10,13 +10,13 @@ from heapq import heapify, heappop, heappush
 from math import inf
 from typing import NamedTuple
 
-from cigri.flow.views.campaign_progress import Progress
-from modules.predictor.campaign_work import CampaignPace
+from cigri.flow.views.campaign_progress import CampaignProgress
+from modules.predictor.campaign_work import CampaignWorkModel
 
 POLICIES_IN_LINE = ("fifo", "affinity")  # policies under which who is first has all that it can use
 
 
-class Runner(NamedTuple):
+class RunningCampaign(NamedTuple):
     """A campaign: core-seconds that it needs still, and cores that it has."""
 
     campaign_id: int
@@ -24,7 +24,9 @@ class Runner(NamedTuple):
     cores: float
 
 
-def starts(standings: Mapping[int, CampaignPace], places: Mapping[int, Sequence[int]], order: str) -> dict[int, float]:
+def starts(
+    standings: Mapping[int, CampaignWorkModel], places: Mapping[int, Sequence[int]], order: str
+) -> dict[int, float]:
     """Seconds until the last task of each begins; those that have a cluster in common share it, by the policy's order.
 
     `places`: the clusters of each.
@@ -32,17 +34,17 @@ def starts(standings: Mapping[int, CampaignPace], places: Mapping[int, Sequence[
     ends = in_line if order in POLICIES_IN_LINE else side_by_side
     seconds: dict[int, float] = {}
     for group in groups(places):
-        runners = [Runner(id, standings[id].work, standings[id].cores) for id in sorted(group)]
+        runners = [RunningCampaign(id, standings[id].work, standings[id].cores) for id in sorted(group)]
         seconds |= ends(runners)
     return seconds
 
 
-def spare(progress: Sequence[Progress], free: Mapping[int, int], order: str) -> dict[int, dict[int, float]]:
+def spare(progress: Sequence[CampaignProgress], free: Mapping[int, int], order: str) -> dict[int, dict[int, float]]:
     """Cores that nobody uses, by campaign and cluster: of whom has tasks for them, as the policy's order has it.
 
     `free`: of each cluster. A job needs its whole width; campaigns are served in the order of their numbers.
     """
-    asking: dict[int, list[Progress]] = {}
+    asking: dict[int, list[CampaignProgress]] = {}
     for part in sorted(progress, key=lambda part: part.campaign_id):
         if part.remaining > part.running and free.get(part.cluster_id, 0) >= part.width:
             asking.setdefault(part.cluster_id, []).append(part)
@@ -67,7 +69,7 @@ def groups(places: Mapping[int, Sequence[int]]) -> list[list[int]]:
     return list({group[0]: group for group in of.values()}.values())
 
 
-def side_by_side(runners: Sequence[Runner]) -> dict[int, float]:
+def side_by_side(runners: Sequence[RunningCampaign]) -> dict[int, float]:
     """Seconds until each is done where those that stay share what is left in proportion to what they have.
 
     Processor sharing by weight (generalised: Parekh and Gallager, 1993): with C cores in all, each goes C / (cores of
@@ -84,7 +86,7 @@ def side_by_side(runners: Sequence[Runner]) -> dict[int, float]:
     return ends
 
 
-def in_line(runners: Sequence[Runner]) -> dict[int, float]:
+def in_line(runners: Sequence[RunningCampaign]) -> dict[int, float]:
     """The same where all that one leaves goes to the first; `runners` in the order in which they are served.
 
     Event by event: at each end the first that goes on has used its own cores until now, and has from now on also those
@@ -114,6 +116,6 @@ def in_line(runners: Sequence[Runner]) -> dict[int, float]:
     return {runners[place].campaign_id: due[place] for place in ended}
 
 
-def _alone(runner: Runner) -> float:
+def _alone(runner: RunningCampaign) -> float:
     """Seconds with the cores that it has."""
     return runner.work / runner.cores if runner.cores > 0 else inf

@@ -8,12 +8,12 @@ from functools import partial
 from typing import NamedTuple
 
 from cigri.errors import (
-    AnswerUnreadable,
     ArrayTooLarge,
+    ClusterUnreachable,
     DatabaseUnavailable,
     SubmissionRefused,
     TransportError,
-    Unreachable,
+    UnreadableOutput,
 )
 from cigri.flow.batches import PreparedBatch, put_batch, put_submitted
 from cigri.flow.cluster_visits import list_refused, put_account_failure, put_array_limit, put_failure
@@ -22,13 +22,21 @@ from cigri.flow.error_budgets import put_refusal
 from cigri.flow.excluded_nodes import list_all_excluded, list_excluded_nodes
 from cigri.flow.front_end_stress import list_front_end_paces
 from cigri.flow.grid_identity import grid_key
-from cigri.flow.launches import Launch, list_busy, list_launches
+from cigri.flow.launches import LaunchGroup, list_busy, list_launches
 from cigri.flow.views.occupancy import count_waiting
 from cigri.flow.views.operating_hours import list_shut
 from cigri.flow.withdrawals import LaunchingBatch, list_launching, put_back, put_back_unlaunched
-from cigri.gateway.requests import Answers, ListJobs, Order, Probe, ReadHistory, Submit, VoidBatch
+from cigri.gateway.requests import (
+    ClusterRequest,
+    ClusterResponses,
+    ListJobs,
+    ProbeBatchSystem,
+    ReadJobHistory,
+    SubmitBatch,
+    VoidBatch,
+)
 from cigri.runtime.failure_isolation import described, isolated_visit
-from cigri.runtime.pass_context import Report, Tools, summed
+from cigri.runtime.pass_context import PassContext, Report, summed
 from cigri.settings.job_types import hours_of
 from cigri.states import Outcome
 from modules.runner.batch_spec import plan_batch
@@ -40,7 +48,7 @@ logger = logging.getLogger(__name__)
 BATCHES_AT_ONCE = 20  # of one user in a pass, so that one command ends in time
 
 
-def run_once(tools: Tools) -> Report:
+def run_once(tools: PassContext) -> Report:
     """Launch on every cluster that has something to launch, and settle what is left of earlier passes."""
     with tools.database.begin() as conn:
         clusters = list_clusters(conn, "runner")
@@ -50,7 +58,7 @@ def run_once(tools: Tools) -> Report:
         busy = list_busy(conn)
         paces, excluded = list_front_end_paces(conn), list_all_excluded(conn)
     clusters = [cluster for cluster in clusters if cluster.id in busy]
-    outsets = {id: ClusterOutset(unclear, paces.get(id, 1.0), excluded.get(id, [])) for id, unclear in busy.items()}
+    outsets = {id: LaunchContext(unclear, paces.get(id, 1.0), excluded.get(id, [])) for id, unclear in busy.items()}
     patience = tools.settings.almighty.patience
     visit = isolated_visit(tools, "runner", partial(_visit, tools, key, outsets))
     report = summed(tools.gateway.visit(clusters, visit, patience))
@@ -58,7 +66,7 @@ def run_once(tools: Tools) -> Report:
     return +report
 
 
-class ClusterOutset(NamedTuple):
+class LaunchContext(NamedTuple):
     """Of a cluster, when the pass begins; `is_unclear`: there are batches that nobody knows to be submitted or not.
 
     `pace`: the part of the usual that its front-end may be asked for, from 0 to 1.
@@ -69,28 +77,28 @@ class ClusterOutset(NamedTuple):
     excluded: list[str]
 
 
-class UserWork(NamedTuple):
+class UserLaunches(NamedTuple):
     """What is to be done for one user of a cluster; nothing shall run on the nodes that are `excluded`.
 
     `most`: batches that may be sent now.
     """
 
     unsettled: list[LaunchingBatch]
-    launches: list[Launch]
+    launches: list[LaunchGroup]
     excluded: list[str]
     most: int
 
 
-class Prepared(NamedTuple):
+class UnsentBatch(NamedTuple):
     """A batch that is committed and not yet sent; nothing of it shall run on the nodes that are `excluded`."""
 
-    launch: Launch
+    launch: LaunchGroup
     batch: PreparedBatch
-    submission: Order[dict[int, str]]
+    submission: ClusterRequest[dict[int, str]]
     excluded: Sequence[str]
 
 
-def _visit(tools: Tools, key: str, outsets: Mapping[int, ClusterOutset], cluster: ClusterRow) -> Report:
+def _visit(tools: PassContext, key: str, outsets: Mapping[int, LaunchContext], cluster: ClusterRow) -> Report:
     """Serve each user; once the cluster itself is found away, the users not yet served are left for another pass."""
     report: Report = Counter()
     outset = outsets[cluster.id]
@@ -105,7 +113,7 @@ def _visit(tools: Tools, key: str, outsets: Mapping[int, ClusterOutset], cluster
             max_array = max(1, int(outset.pace * cluster.config.max_array))
             launches = with_rhythms(conn, cluster.id, list_launches(conn, cluster.id, max(room, 0), max_array))
         most = max(1, int(outset.pace * BATCHES_AT_ONCE))
-        work: dict[str, UserWork] = defaultdict(lambda: UserWork([], [], outset.excluded, most))
+        work: dict[str, UserLaunches] = defaultdict(lambda: UserLaunches([], [], outset.excluded, most))
         for batch in unsettled:
             work[batch.local_user].unsettled.append(batch)
         for launch in launches if cluster.is_enabled else ():
@@ -122,10 +130,12 @@ def _visit(tools: Tools, key: str, outsets: Mapping[int, ClusterOutset], cluster
     return report
 
 
-def _serve(tools: Tools, cluster: ClusterRow, key: str, user: str, work: UserWork, away: threading.Event) -> Report:
+def _serve(
+    tools: PassContext, cluster: ClusterRow, key: str, user: str, work: UserLaunches, away: threading.Event
+) -> Report:
     """Settle what is unknown of a user's batches, then send new ones."""
     report: Report = Counter()
-    prepared: list[Prepared] = []
+    prepared: list[UnsentBatch] = []
     try:
         for batch in work.unsettled:
             _reconcile(tools, cluster, key, batch, report)
@@ -133,11 +143,11 @@ def _serve(tools: Tools, cluster: ClusterRow, key: str, user: str, work: UserWor
         prepared = [committed for committed in chosen if committed is not None]
         if prepared:
             _submit(tools, cluster, user, prepared, report)
-    except (TransportError, AnswerUnreadable) as error:
+    except (TransportError, UnreadableOutput) as error:
         is_away = _blame(tools, cluster, user, str(error))
         if is_away:
             away.set()
-        if isinstance(error, Unreachable):
+        if isinstance(error, ClusterUnreachable):
             _put_back(tools, cluster, prepared, is_away, str(error))
     except DatabaseUnavailable:
         raise
@@ -148,12 +158,12 @@ def _serve(tools: Tools, cluster: ClusterRow, key: str, user: str, work: UserWor
     return report
 
 
-def _blame(tools: Tools, cluster: ClusterRow, user: str, message: str) -> bool:
+def _blame(tools: PassContext, cluster: ClusterRow, user: str, message: str) -> bool:
     """Is it the cluster that is away (True), or does only this user's account give no sense?"""
     visitor = tools.gateway.visitor(cluster)
     try:
-        tools.gateway.ask(cluster, visitor, Probe())
-    except (TransportError, AnswerUnreadable):
+        tools.gateway.ask(cluster, visitor, ProbeBatchSystem())
+    except (TransportError, UnreadableOutput):
         is_away = True
     else:
         is_away = user == visitor
@@ -165,7 +175,9 @@ def _blame(tools: Tools, cluster: ClusterRow, user: str, message: str) -> bool:
     return is_away
 
 
-def _prepare(tools: Tools, cluster: ClusterRow, key: str, launch: Launch, excluded: Sequence[str]) -> Prepared | None:
+def _prepare(
+    tools: PassContext, cluster: ClusterRow, key: str, launch: LaunchGroup, excluded: Sequence[str]
+) -> UnsentBatch | None:
     """Commit the intention; None when the jobs have been taken away meanwhile, or cannot be written down."""
     with tools.database.begin() as conn:
         batch = put_batch(conn, launch, cluster.id, key)
@@ -176,7 +188,7 @@ def _prepare(tools: Tools, cluster: ClusterRow, key: str, launch: Launch, exclud
         plan, request = plan_batch(cluster, key, launch, batch, hours, excluded)
         if stand_in := cluster.config.stand_in:
             request = mapped(request, stand_in.pools)
-        return Prepared(launch, batch, tools.gateway.prepare(cluster, Submit(plan, request)), request.exclude)
+        return UnsentBatch(launch, batch, tools.gateway.prepare(cluster, SubmitBatch(plan, request)), request.exclude)
     except ValueError as error:
         _refuse(tools, cluster, launch, batch, f"the batch cannot be written: {error}")
     except Exception as error:  # a fault of ours, or of a driver's, that this campaign's description brings out
@@ -185,21 +197,25 @@ def _prepare(tools: Tools, cluster: ClusterRow, key: str, launch: Launch, exclud
     return None
 
 
-def _submit(tools: Tools, cluster: ClusterRow, user: str, prepared: Sequence[Prepared], report: Report) -> None:
+def _submit(
+    tools: PassContext, cluster: ClusterRow, user: str, prepared: Sequence[UnsentBatch], report: Report
+) -> None:
     """Send a user's batches in one command; whether one of no clear answer was submitted is asked at the next pass."""
     answers = tools.gateway.ask_all(cluster, user, [sent.submission for sent in prepared])
     unclear = []
     for sent in prepared:
         try:
             _settle(tools, cluster, sent, answers, report)
-        except AnswerUnreadable as error:
+        except UnreadableOutput as error:
             unclear.append(error)
     if unclear:
         raise unclear[0]
 
 
-def _settle(tools: Tools, cluster: ClusterRow, sent: Prepared, answers: Answers, report: Report) -> None:
-    """What became of one batch; raise AnswerUnreadable when nobody knows."""
+def _settle(
+    tools: PassContext, cluster: ClusterRow, sent: UnsentBatch, answers: ClusterResponses, report: Report
+) -> None:
+    """What became of one batch; raise UnreadableOutput when nobody knows."""
     try:
         remote_ids = answers.of(sent.submission)
     except ArrayTooLarge as error:
@@ -217,7 +233,7 @@ def _settle(tools: Tools, cluster: ClusterRow, sent: Prepared, answers: Answers,
         report["submitted jobs"] += put_submitted(conn, sent.batch.id, remote_ids)
 
 
-def _left_out(tools: Tools, cluster: ClusterRow, nodes: Sequence[str]) -> str:
+def _left_out(tools: PassContext, cluster: ClusterRow, nodes: Sequence[str]) -> str:
     """Why the batch was not to run on these nodes: perhaps it was refused for no other reason."""
     if not nodes:
         return ""
@@ -227,10 +243,10 @@ def _left_out(tools: Tools, cluster: ClusterRow, nodes: Sequence[str]) -> str:
     return f" (left out: {'; '.join(words)})"
 
 
-def _reconcile(tools: Tools, cluster: ClusterRow, key: str, batch: LaunchingBatch, report: Report) -> None:
+def _reconcile(tools: PassContext, cluster: ClusterRow, key: str, batch: LaunchingBatch, report: Report) -> None:
     """Was it submitted? Ask the queue by tag; if it is not there, make the batch harmless and give its tasks back."""
     listed = ListJobs(batch.tag)
-    history = ReadHistory([(batch.tag, index, "") for index in range(1, batch.size + 1)])
+    history = ReadJobHistory([(batch.tag, index, "") for index in range(1, batch.size + 1)])
     answers = tools.gateway.ask_all(cluster, batch.local_user, [listed, history])
     jobs = answers.of(listed) + answers.of(history)
     remote_ids = {job.index: job.remote_id for job in jobs if job.tag == batch.tag}
@@ -245,11 +261,13 @@ def _reconcile(tools: Tools, cluster: ClusterRow, key: str, batch: LaunchingBatc
     report["batches given back"] += 1
 
 
-def _is_void(tools: Tools, cluster: ClusterRow, key: str, batch: LaunchingBatch) -> bool:
+def _is_void(tools: PassContext, cluster: ClusterRow, key: str, batch: LaunchingBatch) -> bool:
     return tools.gateway.ask(cluster, batch.local_user, VoidBatch(key, batch.campaign_id, batch.id))
 
 
-def _put_back(tools: Tools, cluster: ClusterRow, unsent: Sequence[Prepared], is_away: bool, message: str) -> None:
+def _put_back(
+    tools: PassContext, cluster: ClusterRow, unsent: Sequence[UnsentBatch], is_away: bool, message: str
+) -> None:
     """Nothing was sent: of a cluster that is away the tasks go elsewhere; an account that is closed refuses them."""
     for prepared in unsent:
         if is_away:
@@ -259,7 +277,7 @@ def _put_back(tools: Tools, cluster: ClusterRow, unsent: Sequence[Prepared], is_
             _refuse(tools, cluster, prepared.launch, prepared.batch, message)
 
 
-def _refuse(tools: Tools, cluster: ClusterRow, launch: Launch, batch: PreparedBatch, message: str) -> None:
+def _refuse(tools: PassContext, cluster: ClusterRow, launch: LaunchGroup, batch: PreparedBatch, message: str) -> None:
     with tools.database.begin() as conn:
         put_back(conn, cluster.id, batch.id, Outcome.REFUSED, message, tools.settings.jobs)
         put_refusal(conn, launch.campaign_id, cluster.id, cluster.name, message, tools.settings.budget)

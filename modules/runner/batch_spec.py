@@ -7,22 +7,22 @@ from datetime import datetime
 from typing import cast
 
 from cigri.drivers import BatchRequest, ResourceRequest
-from cigri.estimates.checkpoint_interval import Rhythm
-from cigri.estimates.start_dates import Due
+from cigri.estimates.checkpoint_interval import CheckpointInterval
+from cigri.estimates.start_dates import StartDate
 from cigri.flow.batches import PreparedBatch
 from cigri.flow.clusters import ClusterRow
-from cigri.flow.launches import Launch
+from cigri.flow.launches import LaunchGroup
 from cigri.formats.units import MEGABYTE
-from cigri.jdl import ClusterSettings, Command, Parameter, names_of, script
+from cigri.jdl import ClusterSettings, CommandTemplate, Parameter, names_of, script
 from cigri.jdl.checkpoint import SIGNALS
 from cigri.requirements import read_condition
-from cigri.settings.cluster_config import Features
+from cigri.settings.cluster_config import MachineJobFeatures
 from cigri.settings.job_types import is_besteffort
-from cigri.settings.operating_hours import Hours
-from cigri.shell.words import Word
+from cigri.settings.operating_hours import OperatingHours
+from cigri.shell.words import ShellWord
 from cigri.states import CampaignType, JobKind
-from cigri.wrapper import BatchPlan, JobCall, Signalling, TaskCall
-from cigri.wrapper.feature_settings import MACHINE_KEYS, OWN_KEYS, FeaturesPlan
+from cigri.wrapper import BatchSpec, CheckpointSignal, JobSpec, TaskSpec
+from cigri.wrapper.feature_settings import MACHINE_KEYS, OWN_KEYS, FeatureSpec
 from cigri.wrapper.input_cache import CachedFile
 from cigri.wrapper.manifest import digest
 
@@ -30,11 +30,11 @@ from cigri.wrapper.manifest import digest
 def plan_batch(
     cluster: ClusterRow,
     key: str,
-    launch: Launch,
+    launch: LaunchGroup,
     batch: PreparedBatch,
-    hours: Hours | None = None,
+    hours: OperatingHours | None = None,
     exclude: Sequence[str] = (),
-) -> tuple[BatchPlan, BatchRequest]:
+) -> tuple[BatchSpec, BatchRequest]:
     """What is written to the cluster and what is asked of its batch system; pure."""
     settings = ClusterSettings.model_validate(launch.settings)
     walltime = launch.jobs[0].walltime
@@ -44,14 +44,14 @@ def plan_batch(
         side = launch.jobs[0].width // each.width
     resources = replace(each, cpu=each.cpu * side, mem=each.mem * side, tmp=each.tmp * side)
     lines = {JobKind.PROLOGUE: settings.prologue, JobKind.EPILOGUE: settings.epilogue}.get(launch.kind)
-    plan = BatchPlan(
+    plan = BatchSpec(
         grid_key=key,
         campaign_id=launch.campaign_id,
         campaign_name=launch.campaign_name,
         batch_id=batch.id,
         cluster=cluster.name,
         user=launch.grid_user,
-        directory=Word("", at_home=True),
+        directory=ShellWord("", at_home=True),
         environment={},
         resources=_resources_text(each),
         walltime=walltime,
@@ -83,19 +83,19 @@ def plan_batch(
     return plan, request
 
 
-def _due(launch: Launch, now: datetime) -> Due | None:
+def _due(launch: LaunchGroup, now: datetime) -> StartDate | None:
     """When its tasks should start: now where nobody knows when the campaign ends.
 
     None for what goes before all others: tests, and prologues and epilogues, which all tasks wait for.
     """
     is_first = launch.kind is not JobKind.TASKS or launch.campaign_type is CampaignType.TEST
-    return None if is_first else Due(launch.start_by or now, now)
+    return None if is_first else StartDate(launch.start_by or now, now)
 
 
-def _features(declared: Features, resources: ResourceRequest, estimate: float | None) -> FeaturesPlan:
+def _features(declared: MachineJobFeatures, resources: ResourceRequest, estimate: float | None) -> FeatureSpec:
     """What the wrapper tells the jobs of what was asked for, and of what the operator knows."""
     values = declared.model_dump(include=set(MACHINE_KEYS | OWN_KEYS), exclude_none=True)
-    return FeaturesPlan(
+    return FeatureSpec(
         cpu=resources.cpu,
         nodes=resources.nodes,
         mem=resources.mem,
@@ -112,22 +112,22 @@ def _inputs(settings: ClusterSettings) -> dict[str, CachedFile]:
     return {needed.to: CachedFile(needed.sha256, needed.packed) for needed in settings.inputs}
 
 
-def _signalling(settings: ClusterSettings, rhythm: Rhythm | None) -> Signalling | None:
+def _signalling(settings: ClusterSettings, rhythm: CheckpointInterval | None) -> CheckpointSignal | None:
     if settings.checkpoint is None:
         return None
     signal, period = settings.checkpoint.signal, settings.checkpoint.period
     if period is None and rhythm is not None:
         period = rhythm.period
-    return Signalling(
+    return CheckpointSignal(
         signal, SIGNALS[signal], settings.checkpoint.before_walltime, None if period == "never" else period
     )
 
 
-def _calls(launch: Launch, settings: ClusterSettings, side: int, campaign_from: datetime | None) -> list[JobCall]:
+def _calls(launch: LaunchGroup, settings: ClusterSettings, side: int, campaign_from: datetime | None) -> list[JobSpec]:
     if launch.kind is not JobKind.TASKS:
-        return [JobCall(index, job.id, (TaskCall(0, 0, 1, ()),)) for index, job in enumerate(launch.jobs, start=1)]
+        return [JobSpec(index, job.id, (TaskSpec(0, 0, 1, ()),)) for index, job in enumerate(launch.jobs, start=1)]
     first = launch.jobs[0].tasks[0].parameter
-    command = Command(settings, names_of(cast(Parameter, first)))  # it was checked when it was submitted
+    command = CommandTemplate(settings, names_of(cast(Parameter, first)))  # it was checked when it was submitted
     calls = []
     for index, job in enumerate(launch.jobs, start=1):
         tasks = []
@@ -135,7 +135,7 @@ def _calls(launch: Launch, settings: ClusterSettings, side: int, campaign_from: 
             numbers = {"campaign_id": launch.campaign_id, "number": task.number}
             parameter = cast(Parameter, task.parameter)
             tasks.append(
-                TaskCall(
+                TaskSpec(
                     task.id,
                     task.number,
                     task.attempt,
@@ -155,7 +155,7 @@ def _calls(launch: Launch, settings: ClusterSettings, side: int, campaign_from: 
             )
         carried = [(task.id, task.number, task.parameter) for task in job.tasks]
         mark = digest(campaign_from, carried) if campaign_from else ""
-        calls.append(JobCall(index, job.id, tuple(tasks), max(task.priority for task in job.tasks), side, mark))
+        calls.append(JobSpec(index, job.id, tuple(tasks), max(task.priority for task in job.tasks), side, mark))
     return calls
 
 

@@ -12,12 +12,12 @@ from sqlalchemy import Connection
 
 from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.grid_identity import grid_key
-from cigri.flow.input_transfers import LackedInput, list_lacked, put_complete
-from cigri.flow.parcels import CollectingShare, list_collecting, list_removable, put_outputs_wait
+from cigri.flow.input_transfers import MissingInput, list_lacked, put_complete
+from cigri.flow.parcels import CollectingCampaign, list_collecting, list_removable, put_outputs_wait
 from cigri.flow.task_places import list_lacked_by_tasks, put_furnished
 from cigri.formats.units import MEGABYTE
 from cigri.runtime.failure_isolation import isolated_visit
-from cigri.runtime.pass_context import Report, Tools, summed
+from cigri.runtime.pass_context import PassContext, Report, summed
 from modules.stager.collecting import collect_outputs
 from modules.stager.placing import place_tasks
 from modules.stager.removing import remove_collected
@@ -29,8 +29,8 @@ SHORT_VISIT = 0.2  # seconds that the other modules wait for what is small
 class Transfers(NamedTuple):
     """What is to be done on clusters, by their ids."""
 
-    lacked: dict[int, list[LackedInput]]
-    collecting: dict[int, list[CollectingShare]]
+    lacked: dict[int, list[MissingInput]]
+    collecting: dict[int, list[CollectingCampaign]]
     removable: Sequence[int]
 
     @property
@@ -38,7 +38,7 @@ class Transfers(NamedTuple):
         return {*self.lacked, *self.collecting, *self.removable}
 
 
-def run_once(tools: Tools) -> Report:
+def run_once(tools: PassContext) -> Report:
     """Visit each cluster on which inputs are lacked, or that has outputs which are to come."""
     with tools.database.begin() as conn:
         placed = place_tasks(conn, tools.settings)
@@ -69,7 +69,7 @@ def _list_transfers(conn: Connection) -> Transfers:
     return transfers
 
 
-def _visit(tools: Tools, key: str, transfers: Transfers, cluster: ClusterRow) -> Report:
+def _visit(tools: PassContext, key: str, transfers: Transfers, cluster: ClusterRow) -> Report:
     """Each way in turn, for as many bytes as it may have."""
     with tools.database.lock(f"cigri.stager.{cluster.id}") as taken:
         if not taken:

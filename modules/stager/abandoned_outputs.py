@@ -6,7 +6,7 @@ from sqlalchemy import Connection
 
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.events import NewEvent, put_events
-from cigri.flow.parcels import AwaitedParcel, CollectingShare, LostParcel, list_lost
+from cigri.flow.parcels import AwaitedParcel, CollectingCampaign, LostParcel, list_lost
 from cigri.formats.units import as_size
 from cigri.presentation.failure_groups import as_ranges
 from cigri.states import EventLevel
@@ -22,7 +22,7 @@ def is_larger(parcel: LostParcel | AwaitedParcel, most: int) -> bool:
     return parcel.bytes > most or parcel.files > MOST_OUTPUT_FILES
 
 
-def tell_lost(conn: Connection, share: CollectingShare, cluster: ClusterRow, most: int) -> None:
+def tell_lost(conn: Connection, share: CollectingCampaign, cluster: ClusterRow, most: int) -> None:
     """Those that are too large are all there, and others are not."""
     lost = list_lost(conn, share)
     large, gone = ([one for one in lost if is_larger(one, most) is wanted] for wanted in (True, False))
@@ -39,7 +39,7 @@ def tell_lost(conn: Connection, share: CollectingShare, cluster: ClusterRow, mos
     put_events(conn, events)
 
 
-def _event(code: str, share: CollectingShare, cluster: ClusterRow, message: str) -> NewEvent:
+def _event(code: str, share: CollectingCampaign, cluster: ClusterRow, message: str) -> NewEvent:
     subject = f"campaign {share.campaign_id} on {cluster.name}"
     return NewEvent(code, EventLevel.ERROR, subject, message, share.campaign_id, share.cluster_id)
 

@@ -10,7 +10,7 @@ from cigri.flow.clusters import ClusterRow
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.parcels import (
     AwaitedParcel,
-    CollectingShare,
+    CollectingCampaign,
     is_all_collected,
     list_awaited,
     put_collected,
@@ -18,14 +18,14 @@ from cigri.flow.parcels import (
     put_tried,
 )
 from cigri.formats.units import MEGABYTE
-from cigri.outputs.assembling import Landing
-from cigri.outputs.downloading import Awaited, Bringer, CountedTask
+from cigri.outputs.assembling import OutputAssembler
+from cigri.outputs.downloading import OutputDownloader, PendingTaskFiles, TaskWithOutputs
 from cigri.outputs.store import destination_of
 from cigri.presentation.failure_groups import as_ranges
-from cigri.runtime.pass_context import Report, Tools
+from cigri.runtime.pass_context import PassContext, Report
 from cigri.states import EventLevel
 from modules.stager.abandoned_outputs import is_larger, tell_lost
-from modules.stager.cluster_files import ClusterFiles, TransferTurn, TurnOver
+from modules.stager.cluster_files import ClusterFiles, TransferTurn, TransferTurnEnded
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ TRIES = 3  # after so many a parcel that is not all there is given up
 SHOWN_IN_THE_WAY = 10
 
 
-def collect_outputs(tools: Tools, key: str, shares: Sequence[CollectingShare], cluster: ClusterRow) -> Report:
+def collect_outputs(tools: PassContext, key: str, shares: Sequence[CollectingCampaign], cluster: ClusterRow) -> Report:
     """Each campaign in turn; one that cannot have its outputs leaves the others alone."""
     report: Report = Counter()
     for share in shares:
@@ -62,7 +62,7 @@ def collect_outputs(tools: Tools, key: str, shares: Sequence[CollectingShare], c
 class _Collector:
     """Of one campaign on one cluster."""
 
-    def __init__(self, tools: Tools, key: str, cluster: ClusterRow, share: CollectingShare) -> None:
+    def __init__(self, tools: PassContext, key: str, cluster: ClusterRow, share: CollectingCampaign) -> None:
         self._tools, self._key, self._cluster, self._share = tools, key, cluster, share
         self._destination, self._is_delivered = destination_of(tools.settings, share.campaign_id, share.user, share.to)
         largest = tools.settings.outputs.largest
@@ -72,7 +72,7 @@ class _Collector:
 
     def collect(self) -> Report:
         """The oldest first. Raise what keeps others from coming, too, or where something is in their way."""
-        with closing(Landing(self._destination, self._share.campaign_id)) as landing:
+        with closing(OutputAssembler(self._destination, self._share.campaign_id)) as landing:
             behind = None
             while self.report["bytes collected"] < TURN_OF_CAMPAIGN:
                 with self._tools.database.begin() as conn:
@@ -91,7 +91,7 @@ class _Collector:
             raise CigriError(f"{first} was not made by this campaign, so it stays: move it (tasks {others})")
         return self.report
 
-    def _collect(self, landing: Landing, parcels: Sequence[AwaitedParcel]) -> None:
+    def _collect(self, landing: OutputAssembler, parcels: Sequence[AwaitedParcel]) -> None:
         self._give_up([parcel for parcel in parcels if is_larger(parcel, self._most)])
         parcels = [parcel for parcel in parcels if not is_larger(parcel, self._most)]
         standing = landing.standing([parcel.number for parcel in parcels])
@@ -108,18 +108,18 @@ class _Collector:
         for together in _batches(coming):
             self._bring(landing, together)
 
-    def _bring(self, landing: Landing, parcels: Sequence[AwaitedParcel]) -> None:
+    def _bring(self, landing: OutputAssembler, parcels: Sequence[AwaitedParcel]) -> None:
         """Parcels of one account."""
-        tasks = {p.number: CountedTask(p.number, p.attempt, p.files, p.bytes) for p in parcels}
+        tasks = {p.number: TaskWithOutputs(p.number, p.attempt, p.files, p.bytes) for p in parcels}
         for task in tasks.values():
             landing.begin(task)
         landing.require_room(sum(task.bytes for task in tasks.values()))
         source = ClusterFiles(self._tools.gateway, self._cluster, self._key, self._share.campaign_id, parcels)
-        awaited = [Awaited(task, {}) for task in tasks.values()]
+        awaited = [PendingTaskFiles(task, {}) for task in tasks.values()]
         turn = TransferTurn(TURN_OF_CLUSTER)
         try:
-            Bringer(source, landing, turn).bring(awaited)
-        except TurnOver:
+            OutputDownloader(source, landing, turn).bring(awaited)
+        except TransferTurnEnded:
             self.report["bytes collected"] += turn.bytes
             return
         whole = [a.number for a in awaited if a.is_whole and landing.is_whole(tasks[a.number])]

@@ -3,20 +3,20 @@
 import logging
 from collections import Counter, defaultdict
 
-from cigri.errors import AnswerUnreadable, TransportError
+from cigri.errors import TransportError, UnreadableOutput
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.parcels import KeptParcel, list_kept, put_removed
 from cigri.gateway.requests import DropParcels
-from cigri.runtime.pass_context import Report, Tools
+from cigri.runtime.pass_context import PassContext, Report
 from cigri.wrapper import JobKey
-from cigri.wrapper.output_fetching import Parcel
+from cigri.wrapper.output_fetching import OutputDirectory
 
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 1000
 
 
-def remove_collected(tools: Tools, key: str, cluster: ClusterRow) -> Report:
+def remove_collected(tools: PassContext, key: str, cluster: ClusterRow) -> Report:
     """Of each account; a cluster that is away is asked again next time."""
     report: Report = Counter()
     with tools.database.begin() as conn:
@@ -25,10 +25,10 @@ def remove_collected(tools: Tools, key: str, cluster: ClusterRow) -> Report:
     for parcel in kept:
         by_account[parcel.local_user].append(parcel)
     for account, parcels in by_account.items():
-        places = [Parcel(JobKey(p.campaign_id, p.batch_id, p.array_index), p.position) for p in parcels]
+        places = [OutputDirectory(JobKey(p.campaign_id, p.batch_id, p.array_index), p.position) for p in parcels]
         try:
             tools.gateway.ask(cluster, account, DropParcels(key, places))
-        except (TransportError, AnswerUnreadable) as error:
+        except (TransportError, UnreadableOutput) as error:
             logger.warning("Cluster %s: outputs of %s are not removed: %s", cluster.name, account, error)
             continue
         with tools.database.begin() as conn:

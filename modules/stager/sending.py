@@ -6,15 +6,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from cigri.errors import AnswerUnreadable, CigriError, TransportError
+from cigri.errors import CigriError, TransportError, UnreadableOutput
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.flow.input_transfers import CachedPlace, LackedInput, put_cached, put_many_cached
+from cigri.flow.input_transfers import CachedInputKey, MissingInput, put_cached, put_many_cached
 from cigri.formats.units import MEGABYTE, as_size
 from cigri.gateway.bandwidth_limits import PacedLine, piece_of, wait_turn
-from cigri.gateway.requests import AskCache, FinishFile, SendFiles, SendPiece
-from cigri.inputs.store import InputLost, InputStore, store_of
-from cigri.runtime.pass_context import Report, Tools
+from cigri.gateway.requests import AppendToCache, ReadCacheState, SendFiles, VerifyCachedFile
+from cigri.inputs.store import InputStore, StoredInputMissing, store_of
+from cigri.runtime.pass_context import PassContext, Report
 from cigri.states import EventLevel
 from cigri.wrapper.cached_bundles import MOST_FILES, bundle
 from cigri.wrapper.input_cache import CachedFile
@@ -35,15 +35,15 @@ CAREFUL = 16_384  # bytes of a bundle of files that were cut off before, and of 
 AGEING = 300.0  # seconds in which what waits comes to count half its size
 
 
-class Line(NamedTuple):
+class TransferLine(NamedTuple):
     """What one user's campaigns lack in one cache, in the order in which it is sent."""
 
-    tools: Tools
+    tools: PassContext
     key: str
     store: InputStore
     cluster: ClusterRow
     account: str
-    wanted: Sequence[LackedInput]
+    wanted: Sequence[MissingInput]
 
     @property
     def limits(self) -> list[PacedLine]:
@@ -52,22 +52,22 @@ class Line(NamedTuple):
         return [(self.tools.gateway.paces[name], rate * MEGABYTE) for name, rate in rates.items() if rate]
 
 
-class NoRoom(CigriError):
+class InsufficientSpace(CigriError):
     """The disk of a cluster has too little left."""
 
 
-def send_lacked(tools: Tools, key: str, cluster: ClusterRow, lacked: Sequence[LackedInput]) -> Report:
+def send_lacked(tools: PassContext, key: str, cluster: ClusterRow, lacked: Sequence[MissingInput]) -> Report:
     """What is lacked there: of each user a turn; what goes wrong with one of them holds up no other."""
     report: Report = Counter()
-    by_user: dict[tuple[str, str], list[LackedInput]] = defaultdict(list)
+    by_user: dict[tuple[str, str], list[MissingInput]] = defaultdict(list)
     for needed in sorted(lacked, key=lambda one: (one.size / (1 + one.waited / AGEING), one.campaign_id, one.sha256)):
         by_user[needed.local_user, needed.grid_user].append(needed)
     store = store_of(tools.settings)
     for (account, user), wanted in by_user.items():
         subject = f"inputs of {user} on {cluster.name}"
         try:
-            report.update(_send(Line(tools, key, store, cluster, account, wanted)))
-        except (TransportError, AnswerUnreadable, InputLost, NoRoom) as error:
+            report.update(_send(TransferLine(tools, key, store, cluster, account, wanted)))
+        except (TransportError, UnreadableOutput, StoredInputMissing, InsufficientSpace) as error:
             logger.warning("Cluster %s: inputs of %s were not sent: %s", cluster.name, user, error)
             ids = (wanted[0].campaign_id, cluster.id)
             with tools.database.begin() as conn:
@@ -80,16 +80,16 @@ def send_lacked(tools: Tools, key: str, cluster: ClusterRow, lacked: Sequence[La
 
 def _code_of(error: Exception) -> str:
     """What the disk refuses is nobody's mistake on the way."""
-    is_full = isinstance(error, NoRoom) or any(words in str(error) for words in DISK_WORDS)
+    is_full = isinstance(error, InsufficientSpace) or any(words in str(error) for words in DISK_WORDS)
     return NO_ROOM if is_full else NOT_SENT
 
 
-def _send(line: Line) -> Report:
+def _send(line: TransferLine) -> Report:
     """What was begun before is asked about first: nobody knows what came of it."""
     report: Report = Counter()
     begun = [needed for needed in line.wanted if needed.is_begun][:ASKED_AT_ONCE]
     files = [CachedFile(needed.sha256, needed.is_packed) for needed in begun]
-    state = line.tools.gateway.ask(line.cluster, line.account, AskCache(line.key, files))
+    state = line.tools.gateway.ask(line.cluster, line.account, ReadCacheState(line.key, files))
     held = dict(zip(begun, state.held, strict=True))
     there = [needed for needed, size in held.items() if size is None]
     _put_there(line, there)
@@ -107,7 +107,7 @@ def _send(line: Line) -> Report:
     if waiting and state.free is not None:
         size = sum(needed.size for needed in waiting)
         kept = line.tools.settings.inputs.leave_free
-        raise NoRoom(
+        raise InsufficientSpace(
             f"the disk of {line.account} on {line.cluster.name} has {as_size(state.free)} free: {len(waiting)} inputs "
             f"of {as_size(size)} wait; remove files there, or let less stay free (inputs.leave_free, {kept} MB)"
         )
@@ -115,13 +115,13 @@ def _send(line: Line) -> Report:
 
 
 def _with_room(
-    line: Line, lacked: Sequence[LackedInput], held: Mapping[LackedInput, int | None], free: int | None
-) -> tuple[list[LackedInput], list[LackedInput]]:
+    line: TransferLine, lacked: Sequence[MissingInput], held: Mapping[MissingInput, int | None], free: int | None
+) -> tuple[list[MissingInput], list[MissingInput]]:
     """Those that the disk can take, and those that it cannot. What was packed is there twice for a moment."""
     if free is None:
         return [*lacked], []
     room = free - line.tools.settings.inputs.leave_free * MEGABYTE
-    parts: tuple[list[LackedInput], list[LackedInput]] = ([], [])
+    parts: tuple[list[MissingInput], list[MissingInput]] = ([], [])
     for needed in lacked:
         own = (2 if needed.is_packed else 1) * needed.size - (held.get(needed) or 0)
         has_room = own <= max(0, room)
@@ -130,13 +130,13 @@ def _with_room(
     return parts
 
 
-def _is_small(needed: LackedInput) -> bool:
+def _is_small(needed: MissingInput) -> bool:
     return needed.size <= min(SMALL, CAREFUL if needed.is_begun else SMALL) and not needed.is_packed
 
 
-def _bundles(wanted: Sequence[LackedInput]) -> Iterator[list[LackedInput]]:
+def _bundles(wanted: Sequence[MissingInput]) -> Iterator[list[MissingInput]]:
     """In one command each; where a bundle was cut off before, the next ones are so small that some get there."""
-    together, size = list[LackedInput](), 0
+    together, size = list[MissingInput](), 0
     for needed in sorted(wanted, key=lambda needed: not needed.is_begun):
         own = needed.size + 2 * TAR_BLOCK
         most = CAREFUL if needed.is_begun else PIECE
@@ -148,7 +148,7 @@ def _bundles(wanted: Sequence[LackedInput]) -> Iterator[list[LackedInput]]:
     yield from [together] if together else []
 
 
-def _send_bundle(line: Line, together: Sequence[LackedInput], report: Report) -> int:
+def _send_bundle(line: TransferLine, together: Sequence[MissingInput], report: Report) -> int:
     """Many small files at once; give how many bytes they have."""
     with line.tools.database.begin() as conn:  # whatever becomes of it, it is looked for the next time
         put_many_cached(conn, {_place(line, needed): 0 for needed in together}, is_there=False)
@@ -162,44 +162,44 @@ def _send_bundle(line: Line, together: Sequence[LackedInput], report: Report) ->
     report["bytes sent"] += size
     report["files sent"] += len(right)
     if wrong:
-        raise AnswerUnreadable(f"what came of {min(wrong)} was something else; it is sent again")
+        raise UnreadableOutput(f"what came of {min(wrong)} was something else; it is sent again")
     return size
 
 
-def _content(line: Line, needed: LackedInput) -> bytes:
+def _content(line: TransferLine, needed: MissingInput) -> bytes:
     with line.store.open(needed.sha256, needed.size) as content:
         return content.read()
 
 
-def _send_large(line: Line, needed: LackedInput, held: int, most: int, report: Report) -> int:
+def _send_large(line: TransferLine, needed: MissingInput, held: int, most: int, report: Report) -> int:
     """Give how many bytes were sent; when all are there they are verified."""
     sent = _send_pieces(line, needed, held, most)
     report["bytes sent"] += max(0, sent - held)
     if sent < needed.size:
         return sent - held
     file = CachedFile(needed.sha256, needed.is_packed)
-    if not line.tools.gateway.ask(line.cluster, line.account, FinishFile(line.key, file)):
+    if not line.tools.gateway.ask(line.cluster, line.account, VerifyCachedFile(line.key, file)):
         _put(line, needed, 0)
-        raise AnswerUnreadable(f"what came of {needed.sha256} was something else; it is sent again")
+        raise UnreadableOutput(f"what came of {needed.sha256} was something else; it is sent again")
     _put_there(line, [needed])
     report["files sent"] += 1
     return sent - held
 
 
-def _send_pieces(line: Line, needed: LackedInput, held: int, most: int) -> int:
+def _send_pieces(line: TransferLine, needed: MissingInput, held: int, most: int) -> int:
     """From where it is, at most so many bytes, or one piece more; give how many of its bytes are there then."""
     file, end, at_once = CachedFile(needed.sha256, needed.is_packed), held + most, PIECE
     with line.store.open(needed.sha256, needed.size) as content:
         if not needed.size:
-            line.tools.gateway.ask(line.cluster, line.account, SendPiece(line.key, file, 0, b""))
+            line.tools.gateway.ask(line.cluster, line.account, AppendToCache(line.key, file, 0, b""))
         while held < min(needed.size, end):
             content.seek(held)
             piece = content.read(piece_of(at_once, line.limits))
             wait_turn(len(piece), line.limits)
             started = time.monotonic()
-            now = line.tools.gateway.ask(line.cluster, line.account, SendPiece(line.key, file, held, piece))
+            now = line.tools.gateway.ask(line.cluster, line.account, AppendToCache(line.key, file, held, piece))
             if now <= held:
-                raise AnswerUnreadable(f"of {needed.sha256} there are {now} bytes, after {held} and more were sent")
+                raise UnreadableOutput(f"of {needed.sha256} there are {now} bytes, after {held} and more were sent")
             held = now
             is_quick = time.monotonic() - started <= QUICK_PIECE
             at_once = min(2 * at_once, LARGEST_PIECE) if is_quick else PIECE
@@ -207,15 +207,15 @@ def _send_pieces(line: Line, needed: LackedInput, held: int, most: int) -> int:
     return held
 
 
-def _place(line: Line, needed: LackedInput) -> CachedPlace:
-    return CachedPlace(line.cluster.id, line.account, needed.sha256, needed.is_packed)
+def _place(line: TransferLine, needed: MissingInput) -> CachedInputKey:
+    return CachedInputKey(line.cluster.id, line.account, needed.sha256, needed.is_packed)
 
 
-def _put(line: Line, needed: LackedInput, size: int) -> None:
+def _put(line: TransferLine, needed: MissingInput, size: int) -> None:
     with line.tools.database.begin() as conn:
         put_cached(conn, _place(line, needed), size, is_there=False)
 
 
-def _put_there(line: Line, files: Sequence[LackedInput]) -> None:
+def _put_there(line: TransferLine, files: Sequence[MissingInput]) -> None:
     with line.tools.database.begin() as conn:
         put_many_cached(conn, {_place(line, needed): needed.size for needed in files}, is_there=True)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from sqlalchemy import Connection
 
 from cigri.database import server_time
-from cigri.errors import AnswerUnreadable, DatabaseUnavailable, TransportError
+from cigri.errors import DatabaseUnavailable, TransportError, UnreadableOutput
 from cigri.flow.cluster_states import count_ours
 from cigri.flow.cluster_visits import list_refused, put_account_failure, put_account_success, put_failure, put_success
 from cigri.flow.clusters import ClusterRow, list_clusters
@@ -20,20 +20,20 @@ from cigri.flow.input_transfers import put_doubts
 from cigri.flow.live_jobs import WatchedJob, list_watched, mark_missing, move_seen
 from cigri.flow.relisted_jobs import list_accounts_with_listed_again
 from cigri.flow.views.live_attempts import LiveAttempt, list_attempts, list_attempts_at
-from cigri.gateway.requests import Answers, ReadTail
+from cigri.gateway.requests import ClusterResponses, ReadStreamTail
 from cigri.lifecycle.verdicts import FAULT_OF_TASK
 from cigri.runtime.failure_isolation import described, isolated_visit
-from cigri.runtime.pass_context import Report, Tools, summed
+from cigri.runtime.pass_context import PassContext, Report, summed
 from cigri.states import JobKind
-from cigri.wrapper import Receipt
-from modules.updator.account_observation import Glimpse, JobQuestions, journal_key, questions, read
+from cigri.wrapper import OutboxReceipt
+from modules.updator.account_observation import AccountObservation, AccountRequests, journal_key, questions, read
 from modules.updator.cluster_condition import note, questions_about
 from modules.updator.discovery import discover
 from modules.updator.doubtful_results import examine
 from modules.updator.end_events import events, trials
-from modules.updator.job_conclusions import Element, Ends, Findings, Sight, conclude, find
+from modules.updator.job_conclusions import ArrayElement, JobChanges, VisitEnds, VisitObservation, conclude, find
 from modules.updator.outbox_receipts import next_receipt
-from modules.updator.relisted_jobs import Account, find_relisted
+from modules.updator.relisted_jobs import VisitedAccount, find_relisted
 from modules.updator.unaccounted_jobs import revoked, tell
 
 logger = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 LARGEST_TAILS = 20  # failed tasks per visit whose standard error is fetched
 
 
-def run_once(tools: Tools) -> Report:
+def run_once(tools: PassContext) -> Report:
     """Visit every cluster whose turn it is."""
     with tools.database.begin() as conn:
         due = list_clusters(conn, "updator", due_only=True)
@@ -56,30 +56,30 @@ def run_once(tools: Tools) -> Report:
     return summed(tools.gateway.visit(due, isolated_visit(tools, "updator", visit), tools.settings.almighty.patience))
 
 
-def _visit(tools: Tools, cluster: ClusterRow, key: str, relisted: Sequence[str], *, discovers: bool) -> Report:
+def _visit(tools: PassContext, cluster: ClusterRow, key: str, relisted: Sequence[str], *, discovers: bool) -> Report:
     with tools.database.lock(f"cigri.updator.{cluster.id}") as taken:
         if not taken:
             return Counter({"locked clusters": 1})
         return _look(tools, cluster, key, relisted, discovers=discovers)
 
 
-def _look(tools: Tools, cluster: ClusterRow, key: str, relisted: Sequence[str], *, discovers: bool) -> Report:
+def _look(tools: PassContext, cluster: ClusterRow, key: str, relisted: Sequence[str], *, discovers: bool) -> Report:
     """The visitor first: when even that account does not get in, the others are not tried."""
     with tools.database.read() as conn:
         watched = list_watched(conn, cluster.id)
         refused = list_refused(conn, cluster)
-    accounts = {name: Account(name, [], is_relisted=True) for name in relisted}
+    accounts = {name: VisitedAccount(name, [], is_relisted=True) for name in relisted}
     for job in watched:
-        accounts.setdefault(job.local_user, Account(job.local_user, [])).jobs.append(job)
+        accounts.setdefault(job.local_user, VisitedAccount(job.local_user, [])).jobs.append(job)
     name = tools.gateway.visitor(cluster)
-    visitor = accounts.pop(name, Account(name, []))
+    visitor = accounts.pop(name, VisitedAccount(name, []))
     report: Report = Counter()
     of_cluster = questions_about(cluster)
     of_jobs = _questions(tools, cluster, key, visitor) if visitor.has_jobs else None
     try:
         wanted = [*of_cluster.orders(), *(of_jobs.orders() if of_jobs else [])]
         answers = tools.gateway.ask_all(cluster, name, wanted)
-    except (TransportError, AnswerUnreadable) as error:
+    except (TransportError, UnreadableOutput) as error:
         with tools.database.begin() as conn:
             put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error))
         return report
@@ -109,14 +109,14 @@ def _look(tools: Tools, cluster: ClusterRow, key: str, relisted: Sequence[str], 
     return report
 
 
-def _ask_user(tools: Tools, cluster: ClusterRow, key: str, account: Account) -> Report:
+def _ask_user(tools: PassContext, cluster: ClusterRow, key: str, account: VisitedAccount) -> Report:
     """What the jobs of one user do; an account that hangs or is refused is no fault of the cluster."""
     report: Report = Counter()
     try:
         asked = _questions(tools, cluster, key, account)
         answers = tools.gateway.ask_all(cluster, account.name, asked.orders())
         problems = _take_in(tools, cluster, key, account, asked, answers, report)
-    except (TransportError, AnswerUnreadable) as error:
+    except (TransportError, UnreadableOutput) as error:
         problems = [str(error)]
     except DatabaseUnavailable:
         raise
@@ -132,16 +132,22 @@ def _ask_user(tools: Tools, cluster: ClusterRow, key: str, account: Account) -> 
     return report
 
 
-def _questions(tools: Tools, cluster: ClusterRow, key: str, account: Account) -> JobQuestions:
+def _questions(tools: PassContext, cluster: ClusterRow, key: str, account: VisitedAccount) -> AccountRequests:
     """What is stored of the outbox is told with them; unless there is an answer, the next visit asks for less."""
     place = (cluster.id, account.name)
-    receipt = tools.gateway.settled.get(place, Receipt())
+    receipt = tools.gateway.settled.get(place, OutboxReceipt())
     tools.gateway.settled[place] = receipt.after_silence()
     return questions(key, account.jobs, receipt)
 
 
 def _take_in(
-    tools: Tools, cluster: ClusterRow, key: str, account: Account, asked: JobQuestions, answers: Answers, report: Report
+    tools: PassContext,
+    cluster: ClusterRow,
+    key: str,
+    account: VisitedAccount,
+    asked: AccountRequests,
+    answers: ClusterResponses,
+    report: Report,
 ) -> list[str]:
     """Settle what one user's answer tells, and give what made no sense; the collected files go at the next visit."""
     user, jobs = account.name, account.jobs
@@ -164,7 +170,7 @@ def _take_in(
     report.update(examine(tools, cluster, fresh))
     report.update(find_relisted(tools, cluster, account, glimpse.listed))
     place = (cluster.id, user)
-    before = tools.gateway.settled.get(place, Receipt())
+    before = tools.gateway.settled.get(place, OutboxReceipt())
     tools.gateway.settled[place] = next_receipt(tools, before, glimpse.collected.lines, jobs, findings)
     report.update(
         {"ended jobs": len(ends.jobs), "moved jobs": len(findings.seen), "missing jobs": len(findings.missing)}
@@ -172,13 +178,15 @@ def _take_in(
     return glimpse.problems
 
 
-def _sight(glimpse: Glimpse) -> Sight:
-    listed = None if glimpse.listed is None else {Element(job.tag, job.index): job for job in glimpse.listed}
-    history = {Element(job.tag, job.index): job for job in glimpse.history}
-    return Sight(listed, history, glimpse.records, glimpse.journals)
+def _sight(glimpse: AccountObservation) -> VisitObservation:
+    listed = None if glimpse.listed is None else {ArrayElement(job.tag, job.index): job for job in glimpse.listed}
+    history = {ArrayElement(job.tag, job.index): job for job in glimpse.history}
+    return VisitObservation(listed, history, glimpse.records, glimpse.journals)
 
 
-def _attempts_of(conn: Connection, jobs: Sequence[WatchedJob], glimpse: Glimpse) -> dict[int, list[LiveAttempt]]:
+def _attempts_of(
+    conn: Connection, jobs: Sequence[WatchedJob], glimpse: AccountObservation
+) -> dict[int, list[LiveAttempt]]:
     """The live attempts that have records; a record that is not of a live attempt is thrown away."""
     places = [(job_id, position) for job_id, records in glimpse.records.items() for position in records]
     attempts = _grouped(list_attempts_at(conn, places))
@@ -203,11 +211,11 @@ def _grouped(attempts: Sequence[LiveAttempt]) -> dict[int, list[LiveAttempt]]:
 
 
 def _settle(
-    tools: Tools,
+    tools: PassContext,
     cluster: ClusterRow,
     jobs: Sequence[WatchedJob],
-    findings: Findings,
-    ends: Ends,
+    findings: JobChanges,
+    ends: VisitEnds,
     tails: Mapping[tuple[int, int], str],
     troubled: Collection[int],
 ) -> list[EndedAttempt]:
@@ -234,7 +242,7 @@ def _settle(
 
 
 def _tails(
-    tools: Tools, cluster: ClusterRow, key: str, user: str, jobs: Sequence[WatchedJob], ends: Ends
+    tools: PassContext, cluster: ClusterRow, key: str, user: str, jobs: Sequence[WatchedJob], ends: VisitEnds
 ) -> dict[tuple[int, int], str]:
     """The end of standard error of some tasks that failed, in one more remote command; "" where it cannot be had."""
     failed = [(attempt.job_id, attempt.position) for attempt in ends.attempts if attempt.outcome in FAULT_OF_TASK]
@@ -242,7 +250,7 @@ def _tails(
     size = tools.settings.jobs.stderr_tail
     watched = {job.job_id: journal_key(job) for job in jobs}
     tails = {
-        (job_id, position): ReadTail(key, watched[job_id], position, "err", size)
+        (job_id, position): ReadStreamTail(key, watched[job_id], position, "err", size)
         for job_id, position in (failed[:LARGEST_TAILS] if size else ())
     }
     if not tails:
@@ -250,6 +258,6 @@ def _tails(
     try:
         answers = tools.gateway.ask_all(cluster, user, list(tails.values()))
         return {place: (answers.of(tail) or "").strip() for place, tail in tails.items()}
-    except (TransportError, AnswerUnreadable) as error:
+    except (TransportError, UnreadableOutput) as error:
         logger.warning("Cluster %s: the standard error of failed jobs could not be read: %s", cluster.name, error)
         return {}

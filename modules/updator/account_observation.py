@@ -5,29 +5,29 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from cigri.drivers import RemoteJob, RemoteState
-from cigri.errors import AnswerUnreadable
+from cigri.drivers import RemoteJob, RemoteJobState
+from cigri.errors import UnreadableOutput
 from cigri.flow.live_jobs import WatchedJob
-from cigri.gateway.requests import Answers, ListJobs, ReadHistory, ReadJournals, VisitOutbox
+from cigri.gateway.requests import ClusterResponses, CollectRecords, ListJobs, ReadJobHistory, ReadJournals
 from cigri.states import KillReason
-from cigri.wrapper import Collected, JobKey, Journal, JournalState, Receipt, TaskRecord
-from modules.updator.job_conclusions import JournalReport
+from cigri.wrapper import JobJournal, JobKey, JournalState, OutboxContents, OutboxReceipt, TaskRecord
+from modules.updator.job_conclusions import JournalSummary
 
 
-class JobQuestions(NamedTuple):
+class AccountRequests(NamedTuple):
     """What one account is asked; the list of jobs comes before the records, so that no end falls between."""
 
     listed: ListJobs
-    outbox: VisitOutbox
+    outbox: CollectRecords
     journals: ReadJournals | None
-    history: ReadHistory | None
+    history: ReadJobHistory | None
 
-    def orders(self) -> list[ListJobs | VisitOutbox | ReadJournals | ReadHistory]:
+    def orders(self) -> list[ListJobs | CollectRecords | ReadJournals | ReadJobHistory]:
         """What is sent, in this order; without jobs to ask after, neither journals nor history."""
         return [order for order in self if order is not None]
 
 
-class Glimpse(NamedTuple):
+class AccountObservation(NamedTuple):
     """What one account's answer says; `listed` None when the batch system did not answer sensibly.
 
     `records` by job and position of the task, `journals` by job; `problems` are sentences for the operator.
@@ -36,33 +36,35 @@ class Glimpse(NamedTuple):
     listed: list[RemoteJob] | None
     history: list[RemoteJob]
     records: dict[int, dict[int, TaskRecord]]
-    collected: Collected
-    journals: dict[int, JournalReport]
+    collected: OutboxContents
+    journals: dict[int, JournalSummary]
     problems: list[str]
 
 
-def questions(key: str, jobs: Sequence[WatchedJob], receipt: Receipt) -> JobQuestions:
+def questions(key: str, jobs: Sequence[WatchedJob], receipt: OutboxReceipt) -> AccountRequests:
     """What to ask one account of its watched jobs; `key` of this grid, `receipt`: what is stored of its outbox."""
     journals, history = None, None
     if missing := list_asked_after(jobs):
         journals = ReadJournals(key, [journal_key(job) for job in missing])
-        history = ReadHistory([(job.tag, job.array_index, job.remote_id) for job in missing])
-    return JobQuestions(ListJobs(f"cigri.{key}."), VisitOutbox(key, receipt), journals, history)
+        history = ReadJobHistory([(job.tag, job.array_index, job.remote_id) for job in missing])
+    return AccountRequests(ListJobs(f"cigri.{key}."), CollectRecords(key, receipt), journals, history)
 
 
-def read(asked: JobQuestions, answers: Answers, jobs: Sequence[WatchedJob], now: datetime) -> Glimpse:
+def read(
+    asked: AccountRequests, answers: ClusterResponses, jobs: Sequence[WatchedJob], now: datetime
+) -> AccountObservation:
     """Never raises for what cannot be read: that becomes one of the glimpse's problems."""
-    glimpse = Glimpse(None, [], defaultdict(dict), Collected((), {}, 0), {}, [])
+    glimpse = AccountObservation(None, [], defaultdict(dict), OutboxContents((), {}, 0), {}, [])
     try:
         glimpse = glimpse._replace(listed=answers.of(asked.listed))
-    except AnswerUnreadable as error:
+    except UnreadableOutput as error:
         glimpse.problems.append(str(error))
     places = {(job.batch_id, job.array_index): job for job in jobs}
     try:
         glimpse = glimpse._replace(collected=answers.of(asked.outbox))
         for posted in glimpse.collected.records:
             _keep(glimpse, places.get((posted.batch_id, posted.index)), posted.record, now)
-    except AnswerUnreadable as error:
+    except UnreadableOutput as error:
         glimpse.problems.append(str(error))
     if asked.history is None or asked.journals is None:
         return glimpse
@@ -74,29 +76,29 @@ def read(asked: JobQuestions, answers: Answers, jobs: Sequence[WatchedJob], now:
                 _keep(glimpse, missing[place], record, now)
             if journal.state is JournalState.UNREAD and glimpse.listed is not None:
                 glimpse.listed.append(_not_looked_at(missing[place]))
-            glimpse.journals[missing[place].job_id] = JournalReport(
+            glimpse.journals[missing[place].job_id] = JournalSummary(
                 _seconds(journal, missing[place], now), journal.is_stopped, journal.state
             )
-    except AnswerUnreadable as error:
+    except UnreadableOutput as error:
         glimpse.problems.append(str(error))
         glimpse = glimpse._replace(listed=None)  # without history nobody is declared lost
     return glimpse
 
 
-def _keep(glimpse: Glimpse, job: WatchedJob | None, record: TaskRecord, now: datetime) -> None:
+def _keep(glimpse: AccountObservation, job: WatchedJob | None, record: TaskRecord, now: datetime) -> None:
     """A record is a file of the user's: it counts only for the very job that this place belongs to."""
     if job is not None and record.job_id == job.job_id:
         glimpse.records[job.job_id].setdefault(record.position, record.possible(job.submitted_at, now))
 
 
-def _seconds(journal: Journal, job: WatchedJob, now: datetime) -> float:
+def _seconds(journal: JobJournal, job: WatchedJob, now: datetime) -> float:
     """That the ended tasks of a job took, as far as they can be believed."""
     return sum(record.possible(job.submitted_at, now).seconds or 0.0 for record in journal.records)
 
 
 def _not_looked_at(job: WatchedJob) -> RemoteJob:
     """As if it were listed still: it is looked for again, and nothing is concluded before."""
-    return RemoteJob(job.tag, job.array_index, job.remote_id, RemoteState.UNKNOWN)
+    return RemoteJob(job.tag, job.array_index, job.remote_id, RemoteJobState.UNKNOWN)
 
 
 def list_asked_after(jobs: Sequence[WatchedJob]) -> list[WatchedJob]:

@@ -3,21 +3,21 @@
 import logging
 from collections import Counter
 
-from cigri.errors import AnswerUnreadable, TransportError
+from cigri.errors import TransportError, UnreadableOutput
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.discovered_nodes import put_no_nodes, put_nodes
 from cigri.gateway.requests import ListNodes
-from cigri.runtime.pass_context import Report, Tools
+from cigri.runtime.pass_context import PassContext, Report
 
 logger = logging.getLogger(__name__)
 
 
-def discover(tools: Tools, cluster: ClusterRow) -> Report:
+def discover(tools: PassContext, cluster: ClusterRow) -> Report:
     """Ask for the classes of its nodes, and store them; an answer that cannot be had is noted and warned of."""
     report: Report = Counter()
     try:
         classes = tools.gateway.ask(cluster, tools.gateway.visitor(cluster), ListNodes()) or []
-    except (TransportError, AnswerUnreadable) as error:
+    except (TransportError, UnreadableOutput) as error:
         logger.warning("Cluster %s: its nodes could not be read: %s", cluster.name, error)
         with tools.database.begin() as conn:
             put_no_nodes(conn, cluster, str(error))

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from cigri.estimates.durations import added, bin_of
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.doubtful_results import (
-    Doubted,
-    NodeEnds,
-    Span,
+    DoubtfulResults,
+    DurationHistogram,
+    NodeOutcomes,
     add_running,
     list_node_ends,
     list_spans,
@@ -21,10 +21,10 @@ from cigri.flow.ends import EndedAttempt
 from cigri.flow.excluded_nodes import admit_nodes, list_excluded, put_exclusion
 from cigri.flow.views.queues import count_nodes
 from cigri.lifecycle.verdicts import FAULT_OF_TASK
-from cigri.runtime.pass_context import Report, Tools
+from cigri.runtime.pass_context import PassContext, Report
 from cigri.states import Outcome
-from modules.updator.sick_nodes import Hole, Tally, find_holes
-from modules.updator.sink_clusters import LONGEST_SWALLOWED, Doubt, find_sinks
+from modules.updator.sick_nodes import NodeTally, SickNode, find_holes
+from modules.updator.sink_clusters import LONGEST_SWALLOWED, QuickEndEvidence, find_sinks
 
 NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")  # of a node; what a job's files say may be anything
 BAD = FAULT_OF_TASK | {Outcome.LOST, Outcome.NODE_FAILURE}
@@ -35,7 +35,7 @@ class ClusterName(NamedTuple):
     name: str
 
 
-def examine(tools: Tools, cluster: ClusterRow, fresh: Sequence[EndedAttempt]) -> Report:
+def examine(tools: PassContext, cluster: ClusterRow, fresh: Sequence[EndedAttempt]) -> Report:
     """What the ends that a visit has just brought tell of this cluster's nodes, and of their campaigns everywhere."""
     report: Report = Counter()
     campaigns = {attempt.campaign_id for attempt in fresh}
@@ -58,12 +58,14 @@ def examine(tools: Tools, cluster: ClusterRow, fresh: Sequence[EndedAttempt]) ->
     return +report
 
 
-def _read(tools: Tools, campaigns: Collection[int]) -> list[Span]:
+def _read(tools: PassContext, campaigns: Collection[int]) -> list[DurationHistogram]:
     with tools.database.read() as conn:
         return add_running(conn, list_spans(conn, campaigns))
 
 
-def _go_on(tools: Tools, span: Span, suspected: Collection[str], fresh: Sequence[EndedAttempt]) -> int:
+def _go_on(
+    tools: PassContext, span: DurationHistogram, suspected: Collection[str], fresh: Sequence[EndedAttempt]
+) -> int:
     """Where results were doubted before, doubt those of the attempts that have ended since as soon; give how many."""
     below = span.doubted_below
     if below is None or not (span.is_sink or suspected):
@@ -75,12 +77,12 @@ def _go_on(tools: Tools, span: Span, suspected: Collection[str], fresh: Sequence
     where = "there" if span.is_sink else f"on {', '.join(suspected)}"
     why = f"Tasks end within {below:.3g} s {where}, and last elsewhere"
     nodes = None if span.is_sink else suspected
-    doubted = Doubted(span.campaign_id, span.cluster_id, span.cluster, below, nodes, why)
+    doubted = DoubtfulResults(span.campaign_id, span.cluster_id, span.cluster, below, nodes, why)
     with tools.database.begin() as conn:
         return put_doubts(conn, doubted, job_ids=jobs)
 
 
-def _judge_nodes(tools: Tools, place: ClusterName, here: Sequence[Span]) -> Report:
+def _judge_nodes(tools: PassContext, place: ClusterName, here: Sequence[DurationHistogram]) -> Report:
     """Leave sick nodes out, as many as may be, and doubt what ended at once on them."""
     with tools.database.begin() as conn:
         ends = [end for span in here for end in list_node_ends(conn, place.cluster_id, span.campaign_id)]
@@ -99,7 +101,7 @@ def _judge_nodes(tools: Tools, place: ClusterName, here: Sequence[Span]) -> Repo
     return report
 
 
-def _elsewhere(tools: Tools, place: ClusterName, campaigns: Collection[int]) -> dict[int, list[list[int]]]:
+def _elsewhere(tools: PassContext, place: ClusterName, campaigns: Collection[int]) -> dict[int, list[list[int]]]:
     """How long the tasks of these campaigns last on each of their other clusters."""
     elsewhere: dict[int, list[list[int]]] = {campaign_id: [] for campaign_id in campaigns}
     for span in _read(tools, campaigns) if campaigns else ():
@@ -108,35 +110,37 @@ def _elsewhere(tools: Tools, place: ClusterName, campaigns: Collection[int]) -> 
     return elsewhere
 
 
-def _tallies(ends: Sequence[NodeEnds], spans: Sequence[Span]) -> list[Tally]:
+def _tallies(ends: Sequence[NodeOutcomes], spans: Sequence[DurationHistogram]) -> list[NodeTally]:
     """With what runs now, also on nodes where nothing has ended yet."""
     running = {(span.campaign_id, node): counts for span in spans for node, counts in span.running.items()}
     tallies = [
-        Tally(end.campaign_id, end.node, end.durations, end.bad, running.pop((end.campaign_id, end.node), ()), trial)
+        NodeTally(
+            end.campaign_id, end.node, end.durations, end.bad, running.pop((end.campaign_id, end.node), ()), trial
+        )
         for end in ends
         for trial in [end.on_trial]
     ]
-    return tallies + [Tally(campaign_id, node, (), 0, counts) for (campaign_id, node), counts in running.items()]
+    return tallies + [NodeTally(campaign_id, node, (), 0, counts) for (campaign_id, node), counts in running.items()]
 
 
-def _all(span: Span) -> list[int]:
+def _all(span: DurationHistogram) -> list[int]:
     """Durations of those that ended and of those that run so far, in bins (cigri/estimates/durations.py)."""
     return added([span.durations, *span.running.values()])
 
 
-def _leave_out(tools: Tools, place: ClusterName, hole: Hole) -> Report:
+def _leave_out(tools: PassContext, place: ClusterName, hole: SickNode) -> Report:
     report: Report = Counter()
     with tools.database.begin() as conn:
         for campaign_id, below in sorted(hole.doubted.items()):
             why = f"Tasks ended within {below:.3g} s on node {hole.node}, and last elsewhere"
-            doubted = Doubted(campaign_id, place.cluster_id, place.name, below, [hole.node], why)
+            doubted = DoubtfulResults(campaign_id, place.cluster_id, place.name, below, [hole.node], why)
             report["results doubted"] += put_doubts(conn, doubted)
         excluded = put_exclusion(conn, *place, hole.node, str(hole), tools.settings.nodes)
         report["nodes left out"] += excluded
     return report
 
 
-def _judge_clusters(tools: Tools, spans: Sequence[Span]) -> Report:
+def _judge_clusters(tools: PassContext, spans: Sequence[DurationHistogram]) -> Report:
     """Where one node is to blame, the others are not; else the cluster is set aside for the campaign."""
     report: Report = Counter()
     for cluster_id in _sinks(spans):
@@ -147,14 +151,14 @@ def _judge_clusters(tools: Tools, spans: Sequence[Span]) -> Report:
             continue
         why = f"{doubt.quick} of {doubt.ended} tasks ended within {doubt.below:.3g} s, elsewhere they last"
         why += f" {doubt.usual:.0f} s"
-        doubted = Doubted(span.campaign_id, cluster_id, span.cluster, doubt.below, None, why)
+        doubted = DoubtfulResults(span.campaign_id, cluster_id, span.cluster, doubt.below, None, why)
         with tools.database.begin() as conn:
             report["results doubted"] += put_doubts(conn, doubted)
         report["sinks"] += 1
     return report
 
 
-def _sinks(spans: Sequence[Span]) -> dict[int, Doubt]:
+def _sinks(spans: Sequence[DurationHistogram]) -> dict[int, QuickEndEvidence]:
     on_trial = {span.cluster_id for span in spans if span.doubted_below is not None}
     doubts = find_sinks({span.cluster_id: _all(span) for span in spans}, on_trial)
     settled = {span.cluster_id for span in spans if span.is_sink or span.is_trusted}

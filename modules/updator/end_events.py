@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.ends import EndedAttempt
-from cigri.flow.error_budgets import Trial
+from cigri.flow.error_budgets import ErrorBudgetUpdate
 from cigri.flow.events import NewEvent
 from cigri.formats.untrusted_text import one_line
 from cigri.lifecycle.verdicts import FAULT_OF_TASK
 from cigri.presentation.failure_groups import STDERR, TASK_FAILED
 from cigri.states import EventLevel, JobKind, Outcome, TaskState
-from modules.updator.job_conclusions import Ends
+from modules.updator.job_conclusions import VisitEnds
 
 BOUNDS = {Outcome.CHECKPOINTED: "checkpoints", Outcome.RESUBMIT: "resubmissions", Outcome.RESUBMIT_END: "resubmissions"}
 
@@ -19,7 +19,7 @@ BOUNDS = {Outcome.CHECKPOINTED: "checkpoints", Outcome.RESUBMIT: "resubmissions"
 def events(
     cluster: ClusterRow,
     attempts: Sequence[EndedAttempt],
-    ends: Ends,
+    ends: VisitEnds,
     reasons: Mapping[int, str],
     tails: Mapping[tuple[int, int], str],
 ) -> list[NewEvent]:
@@ -44,13 +44,13 @@ def events(
     return events
 
 
-def trials(attempts: Sequence[EndedAttempt], tails: Mapping[tuple[int, int], str]) -> dict[int, Trial]:
+def trials(attempts: Sequence[EndedAttempt], tails: Mapping[tuple[int, int], str]) -> dict[int, ErrorBudgetUpdate]:
     """Per campaign, in the order in which the tasks ended."""
-    trials: dict[int, Trial] = {}
+    trials: dict[int, ErrorBudgetUpdate] = {}
     for attempt in sorted(attempts, key=_ended_at):
-        trial = trials.get(attempt.campaign_id, Trial(False, 0, ""))
+        trial = trials.get(attempt.campaign_id, ErrorBudgetUpdate(False, 0, ""))
         if attempt.outcome is Outcome.SUCCESS:
-            trial = Trial(has_success=True, failures=0, example="")
+            trial = ErrorBudgetUpdate(has_success=True, failures=0, example="")
         elif attempt.outcome in FAULT_OF_TASK:
             example = f"job {attempt.job_id}: {_how(attempt.outcome, attempt.exit_code)}"
             said = tails.get((attempt.job_id, attempt.position))

@@ -5,29 +5,36 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import NamedTuple
 
-from cigri.drivers import RemoteJob, RemoteState
+from cigri.drivers import RemoteJob, RemoteJobState
 from cigri.flow.ends import EndedAttempt, EndedJob
-from cigri.flow.live_jobs import SeenJob, WatchedJob
-from cigri.flow.profiles import UsedByTask
+from cigri.flow.live_jobs import ListedJob, WatchedJob
+from cigri.flow.profiles import TaskResourceUse
 from cigri.flow.views.live_attempts import LiveAttempt
-from cigri.lifecycle.verdicts import TaskPast, is_proof, judge, outcome_of_kill, outcome_of_record, outcome_of_state
+from cigri.lifecycle.verdicts import (
+    AttemptCounts,
+    is_proof,
+    judge,
+    outcome_of_kill,
+    outcome_of_record,
+    outcome_of_state,
+)
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import JobSettings
 from cigri.states import JobKind, JobState, KillReason, Outcome
-from cigri.wrapper import Cause, JournalState, TaskRecord
+from cigri.wrapper import JournalState, TaskEndCause, TaskRecord
 
-RUNNING_STATES = frozenset({RemoteState.RUNNING, RemoteState.SUSPENDED})
-HALTED_STATES = frozenset({RemoteState.HELD, RemoteState.SUSPENDED})
+RUNNING_STATES = frozenset({RemoteJobState.RUNNING, RemoteJobState.SUSPENDED})
+HALTED_STATES = frozenset({RemoteJobState.HELD, RemoteJobState.SUSPENDED})
 
 
-class Element(NamedTuple):
+class ArrayElement(NamedTuple):
     """A job by the name of its batch and its index."""
 
     tag: str
     array_index: int
 
 
-class JournalReport(NamedTuple):
+class JournalSummary(NamedTuple):
     """What the journal of a job says: seconds of its ended tasks, and whether it stopped before the others."""
 
     seconds: float = 0.0
@@ -45,29 +52,29 @@ class JournalReport(NamedTuple):
         return self.state not in (JournalState.ABSENT, JournalState.VOIDED)
 
 
-NO_JOURNAL = JournalReport()
+NO_JOURNAL = JournalSummary()
 
 
-class Sight(NamedTuple):
+class VisitObservation(NamedTuple):
     """All that one visit saw. `listed` is None when the list of live jobs could not be read: then nobody is missing.
 
     `journals` of the jobs that were asked after, by job.
     """
 
-    listed: Mapping[Element, RemoteJob] | None
-    history: Mapping[Element, RemoteJob]
+    listed: Mapping[ArrayElement, RemoteJob] | None
+    history: Mapping[ArrayElement, RemoteJob]
     records: Mapping[int, Mapping[int, TaskRecord]]  # by job, then position
-    journals: Mapping[int, JournalReport] = MappingProxyType({})
+    journals: Mapping[int, JournalSummary] = MappingProxyType({})
 
 
-class JobEnd(NamedTuple):
+class ObservedEnd(NamedTuple):
     """A job that has ended: by the batch system's word, or (state None) because each of its tasks has a record.
 
     Unless `is_proven` it only should have ended, if it was started at all.
     """
 
     job: WatchedJob
-    state: RemoteState | None
+    state: RemoteJobState | None
     exit_code: int | None
     reason: str
     node: str
@@ -75,17 +82,17 @@ class JobEnd(NamedTuple):
     is_proven: bool = True
 
 
-class Findings(NamedTuple):
+class JobChanges(NamedTuple):
     """`progressed`: jobs that go on, some of whose tasks have ended; `unaccounted`: those that perhaps still run."""
 
-    ended: list[JobEnd]
+    ended: list[ObservedEnd]
     progressed: list[WatchedJob]
-    seen: list[SeenJob]
+    seen: list[ListedJob]
     missing: list[int]
     unaccounted: list[WatchedJob]
 
 
-class Ends(NamedTuple):
+class VisitEnds(NamedTuple):
     """`without_inputs`: campaigns whose tasks have not found their inputs."""
 
     attempts: list[EndedAttempt]
@@ -94,21 +101,25 @@ class Ends(NamedTuple):
 
 
 def find(
-    watched: Sequence[WatchedJob], tasks: Mapping[int, int], sight: Sight, now: datetime, config: ClusterConfig
-) -> Findings:
+    watched: Sequence[WatchedJob],
+    tasks: Mapping[int, int],
+    sight: VisitObservation,
+    now: datetime,
+    config: ClusterConfig,
+) -> JobChanges:
     """Sort the watched jobs; `tasks` says how many live tasks each carries (a prologue counts as one)."""
-    findings = Findings([], [], [], [], [])
+    findings = JobChanges([], [], [], [], [])
     for job in watched:
         records = sight.records.get(job.job_id, {})
-        key = Element(job.tag, job.array_index)
+        key = ArrayElement(job.tag, job.array_index)
         if records and len(records) >= tasks.get(job.job_id, 1):
             last = records[max(records)]
-            findings.ended.append(JobEnd(job, None, last.exit_code, "", last.node))
+            findings.ended.append(ObservedEnd(job, None, last.exit_code, "", last.node))
             continue
         remote = sight.listed.get(key) if sight.listed is not None else None
         past = sight.history.get(key)
         if past is not None and not past.state.is_final:
-            remote, past = remote or (past if past.state is not RemoteState.UNKNOWN else None), None
+            remote, past = remote or (past if past.state is not RemoteJobState.UNKNOWN else None), None
         end, journal = None, sight.journals.get(job.job_id, NO_JOURNAL)
         if remote is not None:
             _see(findings, job, remote)
@@ -126,16 +137,16 @@ def find(
 
 
 def conclude(
-    findings: Findings,
+    findings: JobChanges,
     attempts: Mapping[int, Sequence[LiveAttempt]],
     records: Mapping[int, Mapping[int, TaskRecord]],
     limits: JobSettings,
-    journals: Mapping[int, JournalReport] = MappingProxyType({}),
-) -> Ends:
+    journals: Mapping[int, JournalSummary] = MappingProxyType({}),
+) -> VisitEnds:
     """The end of each attempt and job, with the verdict on its task; records and `journals` by job."""
-    ends = Ends([], [], set())
+    ends = VisitEnds([], [], set())
     for job in (*findings.progressed, *(end.job for end in findings.ended)):
-        if any(record.cause is Cause.INPUTS for record in records.get(job.job_id, {}).values()):
+        if any(record.cause is TaskEndCause.INPUTS for record in records.get(job.job_id, {}).values()):
             ends.without_inputs.add(job.campaign_id)
     for job in findings.progressed:
         by_position = records[job.job_id]
@@ -153,45 +164,49 @@ def conclude(
     return ends
 
 
-def _see(findings: Findings, job: WatchedJob, remote: RemoteJob) -> None:
-    if remote.state is RemoteState.UNKNOWN:
+def _see(findings: JobChanges, job: WatchedJob, remote: RemoteJob) -> None:
+    if remote.state is RemoteJobState.UNKNOWN:
         state, is_halted = job.state, job.is_halted
     else:
         state = JobState.RUNNING if remote.state in RUNNING_STATES else JobState.SUBMITTED
         is_halted = remote.state in HALTED_STATES
     changed = state is not job.state or is_halted is not job.is_halted or remote.remote_id != job.remote_id
     if changed or job.missing_since is not None:
-        findings.seen.append(SeenJob(job.job_id, state, remote.remote_id, remote.node, is_halted, remote.started))
+        findings.seen.append(ListedJob(job.job_id, state, remote.remote_id, remote.node, is_halted, remote.started))
 
 
 def _end_of_missing(
-    job: WatchedJob, past: RemoteJob | None, journal: JournalReport, now: datetime, config: ClusterConfig
-) -> JobEnd | None:
+    job: WatchedJob, past: RemoteJob | None, journal: JournalSummary, now: datetime, config: ClusterConfig
+) -> ObservedEnd | None:
     """Records are older than the queue's word: they had the time between two visits and the grace to appear.
 
     Those of an attempt that has lost against another one are not waited for.
     """
     if job.kill is KillReason.SUPERSEDED and past is not None:
-        return JobEnd(job, past.state, past.exit_code, _reason(past), past.node, _seconds(past))
+        return ObservedEnd(job, past.state, past.exit_code, _reason(past), past.node, _seconds(past))
     if job.missing_since is None:
         return None
     age = (now - job.missing_since).total_seconds()
     if past is not None and (journal.is_stopped or is_proof(past.state, past.exit_code)):
         is_over = age >= config.record_grace
-        return JobEnd(job, past.state, past.exit_code, _reason(past), past.node, _seconds(past)) if is_over else None
+        return (
+            ObservedEnd(job, past.state, past.exit_code, _reason(past), past.node, _seconds(past)) if is_over else None
+        )
     if job.kill is not None and (past is None or job.kill is KillReason.USER) and age >= config.record_grace:
         is_proven = job.kill is KillReason.USER or job.was_killed
         reason = "killed, and no longer known to the batch system"
-        return JobEnd(job, RemoteState.KILLED, None, reason, "", is_proven=is_proven)
+        return ObservedEnd(job, RemoteJobState.KILLED, None, reason, "", is_proven=is_proven)
     if age < config.lost_after:
         return None
     if past is None:
-        return JobEnd(job, RemoteState.UNKNOWN, None, f"nobody has known this job for {age:.0f} s", "", is_proven=False)
+        return ObservedEnd(
+            job, RemoteJobState.UNKNOWN, None, f"nobody has known this job for {age:.0f} s", "", is_proven=False
+        )
     reason = "; ".join(filter(None, (f"{past.state} without a record, exit code {past.exit_code}", _reason(past))))
-    return JobEnd(job, past.state, past.exit_code, reason, past.node, _seconds(past), is_proven=False)
+    return ObservedEnd(job, past.state, past.exit_code, reason, past.node, _seconds(past), is_proven=False)
 
 
-def _may_run(job: WatchedJob, journal: JournalReport, now: datetime, config: ClusterConfig) -> bool:
+def _may_run(job: WatchedJob, journal: JournalSummary, now: datetime, config: ClusterConfig) -> bool:
     """It was started, and has left no record: until its walltime is over nobody knows that it does not run."""
     lag = timedelta(seconds=config.lost_after)
     return journal.may_run and job.runs_until is not None and now < job.runs_until + lag
@@ -207,10 +222,10 @@ def _reason(past: RemoteJob) -> str:
 
 
 def _attempts_of(
-    end: JobEnd,
+    end: ObservedEnd,
     attempts: Sequence[LiveAttempt],
     records: Mapping[int, TaskRecord],
-    journal: JournalReport,
+    journal: JournalSummary,
     limits: JobSettings,
     *,
     has_begun: bool,
@@ -227,7 +242,7 @@ def _attempts_of(
         if begun > 0:
             seconds = None if end.seconds is None else max(0.0, end.seconds - journal.seconds)
             exit_code = None if attempt.is_shared else end.exit_code
-            outcome = outcome_of_state(end.state or RemoteState.UNKNOWN, end.job.kill, has_begun=has_begun)
+            outcome = outcome_of_state(end.state or RemoteJobState.UNKNOWN, end.job.kill, has_begun=has_begun)
             ended.append(_ended(end.job, attempt, outcome, exit_code, None, seconds, limits))
         else:
             outcome = outcome_of_kill(end.job.kill) if end.job.kill else Outcome.WITHDRAWN
@@ -243,12 +258,12 @@ def _by_record(job: WatchedJob, attempt: LiveAttempt, record: TaskRecord, limits
     return ended._replace(files=record.files, bytes=record.bytes, used=_used(record))
 
 
-def _used(record: TaskRecord) -> UsedByTask | None:
+def _used(record: TaskRecord) -> TaskResourceUse | None:
     """None where one of the amounts is not known: what is told of a task is told of it whole."""
     use, seconds = record.use, record.seconds
     if use is None or seconds is None or use.cpu_ms is None or use.read is None or use.written is None:
         return None
-    return UsedByTask(seconds, use.cpu_ms / 1000, use.read, use.written)
+    return TaskResourceUse(seconds, use.cpu_ms / 1000, use.read, use.written)
 
 
 def _ended(
@@ -263,17 +278,17 @@ def _ended(
     has_saved = attempt.saving.has_saved(outcome, seconds)
     if outcome is Outcome.WALLTIME and attempt.position > 1:  # the walltime was not its own alone
         outcome = Outcome.PREEMPTED
-    past = TaskPast(attempt.failures, attempt.deaths, attempt.resubmissions, attempt.retries, attempt.checkpoints)
+    past = AttemptCounts(attempt.failures, attempt.deaths, attempt.resubmissions, attempt.retries, attempt.checkpoints)
     verdict = judge(outcome, past, limits)
     ids = (job.campaign_id, job.job_id, attempt.task_id, attempt.number)
     return EndedAttempt(*ids, outcome, exit_code, started, seconds, verdict, has_saved, attempt.position)
 
 
 def _job_end(
-    end: JobEnd,
+    end: ObservedEnd,
     attempts: Sequence[EndedAttempt],
     records: Mapping[int, TaskRecord],
-    journal: JournalReport,
+    journal: JournalSummary,
     *,
     has_begun: bool,
 ) -> EndedJob:
@@ -291,7 +306,7 @@ def _job_end(
         last = records[max(records)]
         outcome, exit_code = outcome_of_record(last.exit_code, last.cause, end.job.kill), last.exit_code
     else:
-        outcome = outcome_of_state(end.state or RemoteState.UNKNOWN, end.job.kill, has_begun=has_begun)
+        outcome = outcome_of_state(end.state or RemoteJobState.UNKNOWN, end.job.kill, has_begun=has_begun)
         exit_code = end.exit_code
     if end.job.kind is not JobKind.TASKS and outcome in (Outcome.RESUBMIT, Outcome.RESUBMIT_END):
         outcome = Outcome.FAILURE

@@ -3,16 +3,20 @@
 from collections.abc import Mapping, Sequence
 
 from cigri.flow.live_jobs import WatchedJob, list_unended
-from cigri.runtime.pass_context import Tools
-from cigri.wrapper import Receipt, place_of
-from modules.updator.job_conclusions import Findings
+from cigri.runtime.pass_context import PassContext
+from cigri.wrapper import OutboxReceipt, place_of
+from modules.updator.job_conclusions import JobChanges
 
 LARGEST_ID = 2**63 - 1  # a file in an outbox may have any number in its name
 
 
 def next_receipt(
-    tools: Tools, before: Receipt, collected: Mapping[str, int], jobs: Sequence[WatchedJob], findings: Findings
-) -> Receipt:
+    tools: PassContext,
+    before: OutboxReceipt,
+    collected: Mapping[str, int],
+    jobs: Sequence[WatchedJob],
+    findings: JobChanges,
+) -> OutboxReceipt:
     """`collected`: by file of the outbox, the number of its lines that were stored.
 
     Of jobs submitted so lately that they are not among these, nothing is over.

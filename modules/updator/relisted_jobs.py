@@ -10,13 +10,13 @@ from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.live_jobs import WatchedJob
 from cigri.flow.relisted_jobs import put_listed_again
 from cigri.flow.views.unwanted_jobs import list_over
-from cigri.runtime.pass_context import Report, Tools
+from cigri.runtime.pass_context import PassContext, Report
 from cigri.states import EventLevel
 
 JOBS_LISTED_AGAIN = "JOBS_LISTED_AGAIN"
 
 
-class Account(NamedTuple):
+class VisitedAccount(NamedTuple):
     """One of a cluster, and its jobs that are watched there; `is_relisted`: others were listed that are over."""
 
     name: str
@@ -29,7 +29,9 @@ class Account(NamedTuple):
         return bool(self.jobs) or self.is_relisted
 
 
-def find_relisted(tools: Tools, cluster: ClusterRow, account: Account, listed: Sequence[RemoteJob] | None) -> Report:
+def find_relisted(
+    tools: PassContext, cluster: ClusterRow, account: VisitedAccount, listed: Sequence[RemoteJob] | None
+) -> Report:
     """Ask for the death of those that are over for longer than a batch system's word may lag behind."""
     if listed is None:
         return Counter()

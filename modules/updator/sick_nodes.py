@@ -15,7 +15,7 @@ LEAST_ON_OTHER_NODES = 10  # ended tasks of the campaign on other nodes
 MOST_SUSPECTS = 20
 
 
-class Tally(NamedTuple):
+class NodeTally(NamedTuple):
     """The latest tasks of a campaign that ended on a node: how long the successful ones took, and how many were bad.
 
     `bad` failed, vanished, or died with the node. `running`: how long others have run so far. `on_trial`: the node's
@@ -35,7 +35,7 @@ class Tally(NamedTuple):
         return any(self.durations[: bin_of(LONGEST_SWALLOWED)])
 
 
-class Hole(NamedTuple):
+class SickNode(NamedTuple):
     """Of `ended` tasks there `bad` failed and `quick` ended at once; `expected` of them as elsewhere.
 
     `doubted`: by campaign, the seconds in which they did so.
@@ -54,33 +54,33 @@ class Hole(NamedTuple):
         return f"of {self.ended} tasks {' and '.join(words)}, {self.expected:.1f} would as on the other nodes"
 
 
-class Verdicts(NamedTuple):
+class NodeVerdicts(NamedTuple):
     """The accused, the worst first; and of those on trial the ones where tasks are done as they should be."""
 
-    holes: list[Hole]
+    holes: list[SickNode]
     healed: list[str]
 
 
 def find_holes(
-    tallies: Sequence[Tally], elsewhere: Mapping[int, Sequence[Sequence[int]]], trusted: Iterable[int] = ()
-) -> Verdicts:
+    tallies: Sequence[NodeTally], elsewhere: Mapping[int, Sequence[Sequence[int]]], trusted: Iterable[int] = ()
+) -> NodeVerdicts:
     """`elsewhere`: durations on other clusters of campaigns that have tallies that are quick or on trial.
 
     In `trusted` campaigns tasks may end at once.
     """
     trusting = frozenset(trusted)
     on_trial = {tally.node for tally in tallies if tally.on_trial}
-    holes: list[Hole] = []
+    holes: list[SickNode] = []
     while True:  # one by one, since each is compared with the nodes that are not accused
         left = [tally for tally in tallies if tally.node not in {hole.node for hole in holes}]
         suspects = [_add_up(node, left, elsewhere, trusting) for node in _suspects(left)]
         accused = [hole for hole in suspects if _is_hole(hole, is_known=hole.node in on_trial)]
         if not accused:
-            return Verdicts(holes, [hole.node for hole in suspects if hole.node in on_trial and hole.ended > 0])
+            return NodeVerdicts(holes, [hole.node for hole in suspects if hole.node in on_trial and hole.ended > 0])
         holes.append(max(accused, key=lambda hole: hole.bad + hole.quick))
 
 
-def _suspects(tallies: Sequence[Tally]) -> list[str]:
+def _suspects(tallies: Sequence[NodeTally]) -> list[str]:
     """Nodes worth a look: those with the most bad and quick ends, and those on trial."""
     worse: Counter[str] = Counter()
     for tally in tallies:
@@ -90,8 +90,8 @@ def _suspects(tallies: Sequence[Tally]) -> list[str]:
 
 
 def _add_up(
-    node: str, tallies: Sequence[Tally], elsewhere: Mapping[int, Sequence[Sequence[int]]], trusted: frozenset[int]
-) -> Hole:
+    node: str, tallies: Sequence[NodeTally], elsewhere: Mapping[int, Sequence[Sequence[int]]], trusted: frozenset[int]
+) -> SickNode:
     """What ended on the node, of the campaigns that have enough elsewhere to be compared with.
 
     `expected`, if the node were as others: of its ended tasks the part that is bad on other nodes, (bad + 1) / (ended
@@ -117,14 +117,14 @@ def _add_up(
             quick += doubt.quick
             expected += sum(here.durations) * doubt.chance
             doubted[campaign] = doubt.below
-    return Hole(node, ended, bad, quick, min(expected, float(ended)), doubted)
+    return SickNode(node, ended, bad, quick, min(expected, float(ended)), doubted)
 
 
-def _ended(tally: Tally) -> int:
+def _ended(tally: NodeTally) -> int:
     return sum(tally.durations) + tally.bad
 
 
-def _is_hole(hole: Hole, *, is_known: bool) -> bool:
+def _is_hole(hole: SickNode, *, is_known: bool) -> bool:
     """A node that was excluded before has to do better at once."""
     worse = hole.bad + hole.quick
     if worse < PART_HERE * hole.ended or not worse:

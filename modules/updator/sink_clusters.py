@@ -29,7 +29,7 @@ TOO_RARE = 1e-6
 Key = TypeVar("Key", bound=Hashable)
 
 
-class Doubt(NamedTuple):
+class QuickEndEvidence(NamedTuple):
     """`quick` of the `ended` tasks took less than `below` seconds; the median elsewhere is `usual` seconds.
 
     `chance`: how probable it is for one task to be so quick, by those elsewhere.
@@ -42,7 +42,7 @@ class Doubt(NamedTuple):
     chance: float
 
 
-def find_sinks(durations: Mapping[Key, Sequence[int]], on_trial: Collection[Key] = ()) -> dict[Key, Doubt]:
+def find_sinks(durations: Mapping[Key, Sequence[int]], on_trial: Collection[Key] = ()) -> dict[Key, QuickEndEvidence]:
     """The accused among clusters; `durations` of their tasks, in the bins of cigri/estimates/durations.py.
 
     Of those `on_trial`, which were sinks before, one task is enough.
@@ -55,7 +55,7 @@ def find_sinks(durations: Mapping[Key, Sequence[int]], on_trial: Collection[Key]
     }
 
 
-def compare(here: Sequence[int], others: Sequence[Sequence[int]]) -> Doubt | None:
+def compare(here: Sequence[int], others: Sequence[Sequence[int]]) -> QuickEndEvidence | None:
     """How many ended in nearly no time; None when the others do not last, or are too few to say."""
     elsewhere = added([_voices(counts) for counts in others if any(counts)])
     usual = quantile(elsewhere, NEARLY_HALF)
@@ -64,7 +64,7 @@ def compare(here: Sequence[int], others: Sequence[Sequence[int]]) -> Doubt | Non
     place = bin_of(min(usual / RATIO, LONGEST_SWALLOWED))
     lasting = added([_voices(counts) for counts in others if sum(counts[:place]) < PART_HERE * sum(counts)])
     chance = (sum(lasting[:place]) + 1) / (sum(lasting) + 2)
-    return Doubt(edge(place), sum(here[:place]), sum(here), usual, chance)
+    return QuickEndEvidence(edge(place), sum(here[:place]), sum(here), usual, chance)
 
 
 def tail(least: int, tries: int, probability: float) -> float:
@@ -81,7 +81,7 @@ def tail(least: int, tries: int, probability: float) -> float:
     return exp(-tries * distance)
 
 
-def _is_sink(doubt: Doubt, *, is_known: bool) -> bool:
+def _is_sink(doubt: QuickEndEvidence, *, is_known: bool) -> bool:
     if not doubt.quick or doubt.quick < PART_HERE * doubt.ended or doubt.chance > PART_ELSEWHERE:
         return False
     return is_known or (doubt.quick >= LEAST_ENDED and tail(doubt.quick, doubt.ended, doubt.chance) < TOO_RARE)

@@ -5,7 +5,7 @@ refused. Under stress the pace is halved in REACTION seconds, down to LOWEST; el
 What is usual follows slower answers only in the course of hours, so that a lasting stress is not soon taken for it.
 """
 
-from cigri.flow.front_end_stress import FrontEndPace, Strain
+from cigri.flow.front_end_stress import FrontEndRate, FrontEndSample
 
 SLOW = 4.0  # times the usual answer
 SHORTEST_SLOW = 5.0  # seconds; what answers sooner is not slow
@@ -18,7 +18,7 @@ STRESS_FADES = 14_400.0  # seconds in which what is usual comes near to slower a
 QUICKER = 0.2  # of the difference, at each quicker answer
 
 
-def next_pace(before: FrontEndPace, seen: Strain, most_load: float) -> FrontEndPace:
+def next_pace(before: FrontEndRate, seen: FrontEndSample, most_load: float) -> FrontEndRate:
     """The pace, the part of the usual that may be asked, after one more look.
 
     Under stress pace * 2^(-seconds / REACTION), else pace + seconds / RECOVERY; between LOWEST and 1.
@@ -28,10 +28,10 @@ def next_pace(before: FrontEndPace, seen: Strain, most_load: float) -> FrontEndP
     step = min(seen.elapsed, LONGEST_STEP)
     pace = before.pace * 0.5 ** (step / REACTION) if why else before.pace + step / RECOVERY
     pace = min(1.0, max(LOWEST, pace))
-    return FrontEndPace(pace, usual, why or (before.why if pace < 1.0 else ""))
+    return FrontEndRate(pace, usual, why or (before.why if pace < 1.0 else ""))
 
 
-def _signs(usual: float, seen: Strain, most_load: float) -> list[str]:
+def _signs(usual: float, seen: FrontEndSample, most_load: float) -> list[str]:
     signs = []
     if seen.answer > max(SHORTEST_SLOW, SLOW * usual):
         signs.append(f"it answers in {seen.answer:.1f} s, usually in {usual:.1f} s")
@@ -42,7 +42,7 @@ def _signs(usual: float, seen: Strain, most_load: float) -> list[str]:
     return signs
 
 
-def _usual(usual: float | None, seen: Strain) -> float:
+def _usual(usual: float | None, seen: FrontEndSample) -> float:
     """Seconds of a usual answer, averaged: a quicker one weighs QUICKER, a slower one its time / STRESS_FADES."""
     if usual is None:
         return seen.answer

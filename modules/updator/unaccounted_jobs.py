@@ -5,17 +5,17 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from cigri.errors import AnswerUnreadable, TransportError
+from cigri.errors import TransportError, UnreadableOutput
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.live_jobs import WatchedJob, mark_unaccounted
 from cigri.formats.units import as_utc
-from cigri.gateway.requests import Revoke
-from cigri.runtime.pass_context import Tools
+from cigri.gateway.requests import RevokeJobs
+from cigri.runtime.pass_context import PassContext
 from cigri.states import EventLevel
 from cigri.wrapper import JournalState
 from modules.updator.account_observation import journal_key
-from modules.updator.job_conclusions import NO_JOURNAL, Findings, Sight
+from modules.updator.job_conclusions import NO_JOURNAL, JobChanges, VisitObservation
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +25,9 @@ UNACCOUNTED_REASON = (
 )
 
 
-def revoked(tools: Tools, cluster: ClusterRow, key: str, user: str, findings: Findings, sight: Sight) -> Findings:
+def revoked(
+    tools: PassContext, cluster: ClusterRow, key: str, user: str, findings: JobChanges, sight: VisitObservation
+) -> JobChanges:
     """Without the ends of jobs that did not start, but still could: a batch system may come back with older state."""
     unstarted = {
         journal_key(end.job): end
@@ -36,15 +38,15 @@ def revoked(tools: Tools, cluster: ClusterRow, key: str, user: str, findings: Fi
         return findings
     keys = list(unstarted)
     try:
-        harmless = tools.gateway.ask(cluster, user, Revoke(key, keys))
-    except (TransportError, AnswerUnreadable) as error:
+        harmless = tools.gateway.ask(cluster, user, RevokeJobs(key, keys))
+    except (TransportError, UnreadableOutput) as error:
         logger.warning("Cluster %s: jobs that did not start are not known to be harmless: %s", cluster.name, error)
         harmless = set()
     doubtful = [unstarted[place] for place in keys if place not in harmless]
     return findings._replace(ended=[end for end in findings.ended if end not in doubtful])
 
 
-def tell(conn: Connection, cluster: ClusterRow, jobs: Sequence[WatchedJob], findings: Findings) -> None:
+def tell(conn: Connection, cluster: ClusterRow, jobs: Sequence[WatchedJob], findings: JobChanges) -> None:
     """An event for each job that perhaps still runs, closed once the job is seen again or known to have ended."""
     news = [job for job in findings.unaccounted if not job.is_unaccounted]
     if news:

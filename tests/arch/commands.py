@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from cigri import endpoints
-from cigri.cli.command import Parser
+from cigri.cli.command import CommandParser
 from modules import operator
 
 ROOT = Path(__file__).parents[2]
@@ -135,12 +135,12 @@ def operator_commands() -> Iterator[list[str]]:
         yield from [[word, one] for one in below] if below else [[word]]
 
 
-def parser_of(words: list[str]) -> Parser:
+def parser_of(words: list[str]) -> CommandParser:
     """The command is begun, and stopped where it would look at its words."""
-    with patch.object(Parser, "parse_args", autospec=True, side_effect=_Begun) as begun:
+    with patch.object(CommandParser, "parse_args", autospec=True, side_effect=_Begun) as begun:
         with suppress(_Begun):
             import_module(".".join(["modules.operator", *words])).run([])
-    parser: Parser = begun.call_args.args[0]
+    parser: CommandParser = begun.call_args.args[0]
     return parser
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cigri.states import Life
+from cigri.states import StateMachine
 from cigri.tables.transitions import LIVES
 
 ROOT = Path(__file__).parents[2]
@@ -211,7 +211,7 @@ def _assigned(name: str, inside: ast.AST) -> Iterator[ast.AST]:
                 yield key
 
 
-def drawn(life: Life[Any]) -> str:
+def drawn(life: StateMachine[Any]) -> str:
     """A Mermaid diagram."""
     words = {state: "live" if state is None else str(state) for move in life.moves for state in move}
     lines = [f"    [*] --> {words.get(state, str(state))}: {why}" for state, why in life.begins.items()]

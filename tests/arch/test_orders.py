@@ -49,8 +49,8 @@ def test_a_simulated_cluster_reads_no_text(path: Path) -> None:
 def test_shell_in_a_module_is_noticed(tmp_path: Path) -> None:
     bad = tmp_path / "bad.py"
     bad.write_text(
-        "from cigri.shell.results import Bundle\n"
-        "from cigri.wrapper import JobKey, Receipt, collect, parse_collect, place_of\n"
+        "from cigri.shell.results import ScriptBundle\n"
+        "from cigri.wrapper import JobKey, OutboxReceipt, collect, parse_collect, place_of\n"
         "def look(tools):\n"
         "    driver = tools.gateway.driver(1)\n"
         "    tools.gateway.run(1, '', driver.probe())\n"

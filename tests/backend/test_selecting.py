@@ -9,14 +9,29 @@ from hypothesis import strategies as st
 
 from cigri.drivers import BatchRequest, ResourceRequest, load
 from cigri.errors import ConfigError
-from cigri.requirements import BUILT_IN, Compare, Condition, Kind, Not, Operator, conditions, parse_requirement
+from cigri.requirements import (
+    BUILT_IN,
+    Comparison,
+    ComparisonOperator,
+    Condition,
+    Not,
+    ValueKind,
+    conditions,
+    parse_requirement,
+)
 from cigri.requirements.conditions import all_of, any_of
-from cigri.requirements.node_selection import NotSelectable, undecided
+from cigri.requirements.node_selection import ConditionNotSelectable, undecided
 from cigri.requirements.three_valued_logic import holds
 from tests.backend.drivers import DRIVERS
 
 GB = 1024**3
-KINDS = {**BUILT_IN, "release": Kind.VERSION, "scratch": Kind.NUMBER, "model": Kind.STRING, "fat": Kind.BOOLEAN}
+KINDS = {
+    **BUILT_IN,
+    "release": ValueKind.VERSION,
+    "scratch": ValueKind.NUMBER,
+    "model": ValueKind.STRING,
+    "fat": ValueKind.BOOLEAN,
+}
 THIN: dict[str, Any] = {
     "cores": 8,
     "memory": 8 * GB,
@@ -161,7 +176,7 @@ def test_a_requirement_in_the_words_of_the_batch_system(driver: str, text: str, 
 @pytest.mark.parametrize(("driver", "text"), NEITHER)
 def test_what_a_batch_system_has_no_words_for_is_a_problem(driver: str, text: str) -> None:
     left = left_of(text)
-    with pytest.raises(NotSelectable):
+    with pytest.raises(ConditionNotSelectable):
         SITES[driver].select(left)
     [problem] = SITES[driver].problems(BatchRequest("cigri-1", 1, 60, requirement=left))
     assert problem.startswith("requirements: the batch system cannot be asked for ")
@@ -174,10 +189,10 @@ HOSTILE = ["'; rm -rf ~; '", "a$(id)", "a`id`", "a b", "*", "a|b", "x'--", "é",
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_value_is_read_as_more_than_a_value(driver: str, text: str) -> None:
     """It is refused, or stands in quotes of SQL; a shell sees one word (test_slurm, test_oar, test_gridengine)."""
-    wanted = Compare("features" if driver == "slurm" else "model", Operator.EQ, text, Kind.STRING)
+    wanted = Comparison("features" if driver == "slurm" else "model", ComparisonOperator.EQ, text, ValueKind.STRING)
     try:
         [word] = SITES[driver].select(wanted)
-    except NotSelectable:
+    except ConditionNotSelectable:
         return
     assert word == "model = '" + text.replace("'", "''") + "'"
 

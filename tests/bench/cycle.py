@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from cigri.flow.clusters import put_cluster
 from cigri.flow.dependencies import NewDependency
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
-from cigri.gateway.transport_gateway import Gateway
+from cigri.gateway.transport_gateway import TransportGateway
 from cigri.jdl import ClusterSettings
-from cigri.runtime.pass_context import Tools, collect_seldom
+from cigri.runtime.pass_context import PassContext, collect_seldom
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from modules import campaign_schedulers, killer, matcher, metascheduler, notifier, predictor, runner, stager, updator
@@ -61,10 +61,10 @@ def _beside_waiting(size: int, runs: int) -> Row:
 
 
 @contextmanager
-def tools(grid: Ground) -> Iterator[Tools]:
-    gateway = Gateway()
+def tools(grid: Ground) -> Iterator[PassContext]:
+    gateway = TransportGateway()
     try:
-        yield Tools(grid.database, Settings(), gateway)
+        yield PassContext(grid.database, Settings(), gateway)
     finally:
         gateway.close()
 
@@ -96,7 +96,7 @@ def put(
         return put_campaign(conn, new, ([str(number)] for number in range(tasks)), after=after)
 
 
-def cycle(given: Tools) -> dict[str, float]:
+def cycle(given: PassContext) -> dict[str, float]:
     """Seconds of each module."""
     taken = {}
     for module in CYCLE:

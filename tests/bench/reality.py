@@ -15,12 +15,12 @@ from typing import NamedTuple
 from sqlalchemy import text
 
 from cigri.database import Database, embedded, schema
-from cigri.database.virtual import VirtualDatabase
-from modules.laboratory.evaluation.results import Results
-from modules.laboratory.evaluation.run_recorder import Notebook
+from cigri.database.virtual import VirtualTimeDatabase
+from modules.laboratory.evaluation.results import SimulationResults
+from modules.laboratory.evaluation.run_recorder import RunRecorder
 from modules.laboratory.load import LocalJob
 from modules.laboratory.scenario import Scenario, read
-from modules.laboratory.simulated_grid import World
+from modules.laboratory.simulated_grid import SimulatedGrid
 from tests.bench.ground import Ground, ground
 from tests.bench.grouping import CORES, cluster, declare
 from tests.bench.local_users import LocalUsers
@@ -107,11 +107,11 @@ def _campaign(tasks: int) -> dict[str, object]:
 
 def _simulate(scenario: Scenario) -> tuple[Found, Drawn]:
     with embedded.temporary() as directory:
-        database = VirtualDatabase(embedded.url(directory))
+        database = VirtualTimeDatabase(embedded.url(directory))
         try:
             database.make_clock()
             schema.upgrade(database)
-            world, notebook = World(scenario, database, SCENARIO.parent), Notebook(database)
+            world, notebook = SimulatedGrid(scenario, database, SCENARIO.parent), RunRecorder(database)
             world.run(notebook.note)
             found = _found(notebook.results(world, ""), *_lost(database))
         finally:
@@ -128,7 +128,7 @@ def _lost(database: Database) -> tuple[float, int]:
     return seconds, jobs
 
 
-def _found(results: Results, lost: float, killed: int) -> Found:
+def _found(results: SimulationResults, lost: float, killed: int) -> Found:
     if results.makespan is None:
         raise RuntimeError("the simulated campaign did not end: make the scenario longer")
     grid = results.grid

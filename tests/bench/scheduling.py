@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from cigri import package_files
 from cigri.settings.algorithms import names
-from modules.laboratory.evaluation.results import Results
+from modules.laboratory.evaluation.results import SimulationResults
 from modules.laboratory.report.formatting import percent, times
 from modules.operator.simulate import simulate
 from tests.bench.table import Row, row
@@ -73,7 +73,7 @@ def measure(size: int = len(SCENARIOS)) -> Iterator[Row]:
             yield from rows(scenario, {variant: list(results) for variant, results in played.items()})
 
 
-def _started(pool: Executor, scenario: str) -> dict[Variant, Iterator[Results]]:
+def _started(pool: Executor, scenario: str) -> dict[Variant, Iterator[SimulationResults]]:
     chosen = variants(scenario)
     return {one: pool.map(_simulated, repeat(scenario), repeat(one), SEEDS) for one in chosen}
 
@@ -84,7 +84,7 @@ def variants(scenario: str) -> list[Variant]:
     return [*map(Variant, ALGORITHMS), *(Variant(OURS, policy) for policy in policies)]
 
 
-def rows(scenario: str, played: Mapping[Variant, Sequence[Results]]) -> Iterator[Row]:
+def rows(scenario: str, played: Mapping[Variant, Sequence[SimulationResults]]) -> Iterator[Row]:
     """One for each variant; the ratio is that of what was harvested to what ours did."""
     found = {variant: figures(results) for variant, results in played.items()}
     ours = found[Variant(OURS)]
@@ -96,7 +96,7 @@ def rows(scenario: str, played: Mapping[Variant, Sequence[Results]]) -> Iterator
         yield row(f"scheduling, {name}", f"{percent(one.harvested)} harvested", _more(one) + why, ratio)
 
 
-def figures(played: Sequence[Results]) -> Figures:
+def figures(played: Sequence[SimulationResults]) -> Figures:
     """Of the same simulation with several seeds."""
     grids, ends = [one.grid for one in played], [one.stretch for one in played if one.stretch is not None]
     return Figures(
@@ -119,12 +119,12 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return fmean(known) if known else None
 
 
-def _simulated(scenario: str, variant: Variant, seed: int) -> Results:
+def _simulated(scenario: str, variant: Variant, seed: int) -> SimulationResults:
     settings = [(("forecast", "algorithm"), variant.algorithm), (("policy", "order"), variant.policy)]
     return simulate(package_files.directory("etc") / "scenarios" / f"{scenario}.toml", settings, seed)
 
 
-def _behind(played: Mapping[Variant, Sequence[Results]]) -> list[str]:
+def _behind(played: Mapping[Variant, Sequence[SimulationResults]]) -> list[str]:
     """The figures in which a rival is better by more than nothing, and how much the best of them is."""
     ours = played[Variant(OURS)]
     rivals = {variant.algorithm: results for variant, results in played.items() if variant.algorithm != OURS}
@@ -141,7 +141,7 @@ def _behind(played: Mapping[Variant, Sequence[Results]]) -> list[str]:
     return behind
 
 
-def _ratio(rival: Sequence[Results], ours: Sequence[Results]) -> tuple[float, float]:
+def _ratio(rival: Sequence[SimulationResults], ours: Sequence[SimulationResults]) -> tuple[float, float]:
     """The mean ratio of makespans, seed by seed, and its standard error; what never ended took all the time."""
     logs = [
         log((one.makespan or one.seconds) / (own.makespan or own.seconds)) for one, own in zip(rival, ours, strict=True)

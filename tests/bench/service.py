@@ -12,7 +12,7 @@ from itertools import cycle as round_and_round
 from itertools import islice
 from pathlib import Path
 
-from cigri.runtime.pass_context import Tools, collect_seldom
+from cigri.runtime.pass_context import PassContext, collect_seldom
 from tests.bench.cycle import CLUSTERS, cycle, declare_clusters, put, tools
 from tests.bench.ground import PROGRAMS, Ground, ground
 from tests.bench.readers import HOST, Reading, Seen, reading
@@ -60,7 +60,7 @@ def measure(
         yield _slowed(given, Reading(port, listened, "/campaigns/1", cookies[0], PAGES), seconds, rounds, about)
 
 
-def _slowed(given: Tools, asked: Reading, seconds: float, rounds: int, about: str) -> Row:
+def _slowed(given: PassContext, asked: Reading, seconds: float, rounds: int, about: str) -> Row:
     """In turn, so that a slow phase of the machine is both's."""
     alone, read = [], []
     for _ in range(rounds):
@@ -77,7 +77,7 @@ def _read(what: str, seen: Seen) -> Row:
     return row(what, f"{seen.rate:.0f}/s", beside)
 
 
-def _cycles(given: Tools, seconds: float) -> list[float]:
+def _cycles(given: PassContext, seconds: float) -> list[float]:
     """Of a grid that works, as often as the almighty has them; seconds of each."""
     taken: list[float] = []
     until = time.perf_counter() + seconds

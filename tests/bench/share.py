@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from random import Random
 from time import process_time
 
-from cigri.flow.views.cluster_demands import Claim, Want
-from cigri.flow.views.schedulable_clusters import Room
+from cigri.flow.views.cluster_demands import ClusterDemand, PendingCampaign
+from cigri.flow.views.schedulable_clusters import SchedulableCluster
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType
@@ -34,17 +34,17 @@ def measure(size: int = SIZE, runs: int = RUNS) -> Iterator[Row]:
         yield row(what, f"{taken * 1000:.0f} ms", f"at most {SECONDS * 1000:.0f} ms", f"{taken / SECONDS:.2f}")
 
 
-def large_grid(size: int) -> tuple[list[Room], list[Want], list[Claim]]:
+def large_grid(size: int) -> tuple[list[SchedulableCluster], list[ClusterDemand], list[PendingCampaign]]:
     """So many campaigns, each of which wants something of each cluster."""
     config, draw = ClusterConfig(driver="local"), Random(1)
-    rooms = [Room(cluster, f"c{cluster}", config, 50, 30, 100, 30, 200) for cluster in CLUSTERS]
+    rooms = [SchedulableCluster(cluster, f"c{cluster}", config, 50, 30, 100, 30, 200) for cluster in CLUSTERS]
     wants = [_want(campaign, cluster, draw) for campaign in range(1, size + 1) for cluster in CLUSTERS]
     return rooms, wants, [_claim(campaign) for campaign in range(1, size + 1)]
 
 
-def _want(campaign: int, cluster: int, draw: Random) -> Want:
+def _want(campaign: int, cluster: int, draw: Random) -> ClusterDemand:
     live, mean = draw.randrange(6), draw.uniform(100.0, 1000.0)
-    return Want(
+    return ClusterDemand(
         campaign,
         cluster,
         CampaignType.DEFAULT,
@@ -65,6 +65,6 @@ def _want(campaign: int, cluster: int, draw: Random) -> Want:
     )
 
 
-def _claim(campaign: int) -> Claim:
+def _claim(campaign: int) -> PendingCampaign:
     user = f"user{campaign % USERS}"
-    return Claim(campaign, CampaignType.DEFAULT, user, "", 0, 0.0, None, 100.0, CLUSTERS)
+    return PendingCampaign(campaign, CampaignType.DEFAULT, user, "", 0, 0.0, None, 100.0, CLUSTERS)

@@ -15,8 +15,8 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from cigri.gateway.transport_gateway import Gateway
-from cigri.runtime.pass_context import Tools
+from cigri.gateway.transport_gateway import TransportGateway
+from cigri.runtime.pass_context import PassContext
 from cigri.settings.sections import InputSettings, Settings
 from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, stager, updator
 from tests.bench.ground import BUSY, PROGRAMS, Ground, ground
@@ -65,7 +65,7 @@ def _many(size: int) -> dict[str, int]:
     return {f"{number}.dat": SMALL for number in range(size)}
 
 
-def _distant(grid: Ground, given: Tools, sshd: Sshd, port: int, size: int) -> Iterator[Row]:
+def _distant(grid: Ground, given: PassContext, sshd: Sshd, port: int, size: int) -> Iterator[Row]:
     """No command may wait for the way there and back for each file."""
     _add_cluster(grid, sshd, DISTANT, port)
     updator.run_once(given)
@@ -84,14 +84,14 @@ def _seconds(what: str, ours: list[float], other: list[float], name: str) -> Row
     return row(what, f"{ours[0]:.1f} s", f"{name}: {other[0]:.1f} s", f"{ours[0] / other[0]:.2f}")
 
 
-def _resumed(grid: Ground, given: Tools, large: int) -> Row:
+def _resumed(grid: Ground, given: PassContext, large: int) -> Row:
     """A large file is cut off at half, and goes on over a new connection: what has come does not come again."""
     place = grid.directory / f"files{next(NUMBERS)}"
     place.mkdir()
     (place / "one").write_bytes(os.urandom(large * MEGABYTE))
     campaign = _submit(grid, CLUSTER, place)
     came = "SELECT coalesce(max(bytes), 0) FROM cached_inputs NATURAL JOIN part_inputs WHERE campaign_id = :id"
-    cut = Gateway()
+    cut = TransportGateway()
     try:
         first = _pass_until(given._replace(gateway=cut), lambda: grid.one(came, id=campaign) >= large * MEGABYTE // 2)
     finally:
@@ -148,17 +148,19 @@ def _add_cluster(grid: Ground, sshd: Sshd, name: str, port: int) -> None:
 
 
 @contextmanager
-def tools(grid: Ground, size: int) -> Iterator[Tools]:
-    gateway = Gateway()
+def tools(grid: Ground, size: int) -> Iterator[PassContext]:
+    gateway = TransportGateway()
     try:
-        given = Tools(grid.database, Settings(data_directory=grid.directory, inputs=InputSettings(ahead=size)), gateway)
+        given = PassContext(
+            grid.database, Settings(data_directory=grid.directory, inputs=InputSettings(ahead=size)), gateway
+        )
         updator.run_once(given)
         yield given
     finally:
         gateway.close()
 
 
-def _send(grid: Ground, given: Tools, cluster: str, place: Path) -> float:
+def _send(grid: Ground, given: PassContext, cluster: str, place: Path) -> float:
     """From files in the store to the last one in the cluster's cache, verified."""
     campaign, number = _submit(grid, cluster, place), len([*place.iterdir()])
     taken = _pass_until(given, lambda: _has_come(grid, campaign, number))
@@ -187,7 +189,7 @@ def _has_come(grid: Ground, campaign: int, files: int) -> bool:
     return bool(grid.one(furnished, id=campaign) == files)
 
 
-def _pass_until(given: Tools, fact: Callable[[], bool]) -> float:
+def _pass_until(given: PassContext, fact: Callable[[], bool]) -> float:
     started = time.perf_counter()
     while not fact():
         if time.perf_counter() > started + LONGEST:
@@ -198,7 +200,7 @@ def _pass_until(given: Tools, fact: Callable[[], bool]) -> float:
 
 
 def _fetched(
-    grid: Ground, given: Tools, sshd: Sshd, cluster: str, size: int, port: int | None = None
+    grid: Ground, given: PassContext, sshd: Sshd, cluster: str, size: int, port: int | None = None
 ) -> dict[str, list[float]]:
     """Of tasks that have all ended; the others fetch directories of the same shape."""
     name = f"fetch{next(NUMBERS)}"

@@ -45,7 +45,7 @@ def _end_daemon(spool: Path) -> None:
     """`cigri down` ends that of localhost only."""
     for line in ask(spool, "probe") or []:
         pid = int(line["pid"])
-        detached_process.stop(detached_process.Mark(pid, detached_process.start_of(pid)), 10.0)
+        detached_process.stop(detached_process.ProcessIdentity(pid, detached_process.start_of(pid)), 10.0)
 
 
 def _last_end(grid: Ground, cluster: str, tasks: list[int], seconds: int) -> float:

@@ -9,8 +9,8 @@ from cigri import jdl
 from cigri.database import Database
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.flow.views.campaigns import list_campaigns
-from cigri.gateway.transport_gateway import Gateway
-from cigri.runtime.pass_context import Tools
+from cigri.gateway.transport_gateway import TransportGateway
+from cigri.runtime.pass_context import PassContext
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from modules import campaign_schedulers, metascheduler, predictor, runner, updator
@@ -27,7 +27,7 @@ def run_campaign(database: Database, program: str, tasks: int = 2, **described: 
     has_prologue = "prologue" in described
     parts = {"here": NewCampaignCluster(settings.model_dump(mode="json"), 1, None, has_prologue, False)}
     new = NewCampaign("wordy", getpass.getuser(), CampaignType.DEFAULT, "", "", {}, parts)
-    tools = Tools(database, Settings(), Gateway())
+    tools = PassContext(database, Settings(), TransportGateway())
     with database.begin() as conn:
         campaign = put_campaign(conn, new, description.parameters())
     for _ in looks():

@@ -81,9 +81,9 @@ def both_ways(
     if request.param == "here":
         yield
         return
-    from modules.portal.authentication import Identities
+    from modules.portal.authentication import Authenticator
 
-    monkeypatch.setattr(Identities, "caller", lambda *_: _known(vars(grid_way)["grid_user"]()))
+    monkeypatch.setattr(Authenticator, "caller", lambda *_: _known(vars(grid_way)["grid_user"]()))
     with serving(grid, Settings(), tmp_path / "portal.sock") as served:
         monkeypatch.setenv("CIGRI_SET_PORTAL__SOCKET", str(served.place))
         yield

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cigri.cli.command import Parser, command, grid_user, ids, print_json, safe
+from cigri.cli.command import CommandParser, command, grid_user, ids, print_json, safe
 from cigri.cli.table_printing import print_table
 from cigri.errors import CigriError, ConfigError, DatabaseUnavailable, NotFound, UsageError
 from tests.cli.running import Terminal
@@ -113,7 +113,7 @@ def test_what_is_no_id(text: str) -> None:
 
 
 def test_options_are_whole_words_and_near_ones_are_told(capsys: Capture) -> None:
-    parser = Parser("grid", "Does.", "  grid 1")
+    parser = CommandParser("grid", "Does.", "  grid 1")
     parser.add_argument("--resubmit", action="store_true")
     for wrong in ("--resub", "--resumbit"):
         with pytest.raises(SystemExit) as done:

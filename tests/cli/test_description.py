@@ -13,7 +13,7 @@ from cigri.cli import gridstat, gridsub
 from cigri.database import Database
 from cigri.flow.archive import archive_campaign
 from cigri.flow.campaigns import close_campaigns
-from cigri.jdl import Description, parse
+from cigri.jdl import CampaignDescription, parse
 from tests.cli.conftest import AsUser
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 
@@ -83,7 +83,7 @@ def submit(home: Path, text: str, *options: str) -> None:
     assert gridsub.main([str(described), *options]) == 0
 
 
-def read(text: str, home: Path) -> tuple[Description, list[object]]:
+def read(text: str, home: Path) -> tuple[CampaignDescription, list[object]]:
     description = parse(text, base=home, home=home)
     return description, list(description.parameters())
 

@@ -12,7 +12,7 @@ from cigri.flow.archive import archive_campaign, put_purged
 from cigri.flow.campaigns import close_campaigns, move_campaign
 from cigri.flow.cancellations import count_left, kill_job
 from cigri.flow.event_fixes import fix_events
-from cigri.flow.views.events import EventChoice, list_fixable
+from cigri.flow.views.events import EventFilter, list_fixable
 from cigri.flow.views.invariants import examine
 from cigri.presentation.exit_codes import EXPLAINED, explain
 from cigri.presentation.failure_groups import STDERR, TaskFailure, alike, as_ranges, headline, kind_of, last_said
@@ -65,7 +65,7 @@ def accepted(grid: Database, exit_codes: Sequence[int]) -> int:
     """Its failures were accepted, and it has ended."""
     campaign = failed(grid, exit_codes, [])
     with grid.begin() as conn:
-        fix_events(conn, list_fixable(conn, EventChoice(ALICE, [campaign])), ALICE, resubmit=False)
+        fix_events(conn, list_fixable(conn, EventFilter(ALICE, [campaign])), ALICE, resubmit=False)
         assert close_campaigns(conn) == 1
     return campaign
 
@@ -187,7 +187,7 @@ def test_cancelled_tasks_are_done_again_by_number_and_their_ended_campaign_goes_
     campaign = cancelled(grid)
     with grid.begin() as conn:
         end_jobs(conn, 1, [3], Outcome.KILLED, exit_code=None)
-        fix_events(conn, list_fixable(conn, EventChoice(ALICE, [campaign])), ALICE, resubmit=False)
+        fix_events(conn, list_fixable(conn, EventFilter(ALICE, [campaign])), ALICE, resubmit=False)
         close_campaigns(conn)
         assert conn.scalar(select(Campaign.c.state)) is CampaignState.TERMINATED
     assert say(gridsub, "--resubmit", campaign, "--tasks", "0-1").out == "2 tasks of campaign 1 will be done again\n"

@@ -13,9 +13,9 @@ from cigri.drivers import Capacity
 from cigri.flow.cluster_states import put_cluster_state
 from cigri.flow.cluster_visits import put_failure
 from cigri.flow.clusters import enable_cluster, find_cluster, put_cluster
-from cigri.flow.drains import NodeDrain, put_node_drain
+from cigri.flow.drains import NodeDrainRequest, put_node_drain
 from cigri.flow.excluded_nodes import put_exclusion
-from cigri.flow.front_end_stress import FrontEndPace, put_front_end_pace
+from cigri.flow.front_end_stress import FrontEndRate, put_front_end_pace
 from cigri.settings.sections import NodeSettings
 from tests.cli.running import Run
 from tests.factories import NOON, a_campaign, a_cluster, run_jobs, set_time, submitted_jobs
@@ -154,7 +154,7 @@ def test_sick_and_drained_nodes_are_named(run: Run, database: Database) -> None:
     assert "sick" not in run("-i", "dahu").out
     with database.begin() as conn:
         put_exclusion(conn, cluster, "dahu", "dahu-3", "of 9 tasks 9 failed", NodeSettings())
-        drain = NodeDrain("dahu-7", NOON, "root")
+        drain = NodeDrainRequest("dahu-7", NOON, "root")
         put_node_drain(conn, cluster, drain)
     (sick,) = (line for line in run("-i", "dahu").out.splitlines() if "sick" in line)
     (drained,) = (line for line in run("-i", "dahu").out.splitlines() if "Drained" in line)
@@ -164,7 +164,7 @@ def test_sick_and_drained_nodes_are_named(run: Run, database: Database) -> None:
 @pytest.mark.noon
 def test_a_cluster_under_stress_tells_its_figures(run: Run, database: Database) -> None:
     with database.begin() as conn:
-        put_front_end_pace(conn, a_cluster(conn), FrontEndPace(0.25, 0.5, "it answers in 8.0 s, usually in 0.5 s"))
+        put_front_end_pace(conn, a_cluster(conn), FrontEndRate(0.25, 0.5, "it answers in 8.0 s, usually in 0.5 s"))
     told = "under stress, 25% of the usual is asked of it: it answers in 8.0 s, usually in 0.5 s"
     assert told in run().out
     assert told in run("-i", "dahu").out

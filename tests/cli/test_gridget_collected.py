@@ -8,8 +8,8 @@ from sqlalchemy import text
 
 from cigri.cli import gridget
 from cigri.database import Database
-from cigri.gateway.transport_gateway import Gateway
-from cigri.runtime.pass_context import Tools
+from cigri.gateway.transport_gateway import TransportGateway
+from cigri.runtime.pass_context import PassContext
 from cigri.settings.sections import OutputSettings, Settings
 from modules import stager
 from tests.cli.at_work import run_campaign
@@ -28,7 +28,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def collect(database: Database, place: Path) -> None:
     """As the stager does it, until nothing is awaited and nothing is left on the cluster."""
-    tools = Tools(database, Settings(outputs=OutputSettings(directory=place / "store")), Gateway())
+    tools = PassContext(database, Settings(outputs=OutputSettings(directory=place / "store")), TransportGateway())
     for _ in looks():
         stager.run_once(tools)
         with database.begin() as conn:

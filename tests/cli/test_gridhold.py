@@ -8,8 +8,8 @@ from sqlalchemy import func, select, text
 from cigri.cli import gridstat
 from cigri.cli.gridhold import hold, resume
 from cigri.database import Database
-from cigri.drivers import Control
-from cigri.drivers.local import Local
+from cigri.drivers import JobControl
+from cigri.drivers.local import LocalDriver
 from cigri.tables.campaigns import Hold
 from tests.cli.conftest import AsUser
 from tests.factories import a_campaign, a_cluster, run_jobs, submitted_jobs
@@ -86,10 +86,10 @@ def test_a_job_is_held_and_shown_so(grid: Database, capsys: Capture) -> None:
 
 
 def test_what_a_batch_system_cannot_do_is_told_at_once(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Local, "controls", frozenset({Control.HOLD, Control.RELEASE}))
+    monkeypatch.setattr(LocalDriver, "controls", frozenset({JobControl.HOLD, JobControl.RELEASE}))
     assert hold(["1"]) == 0
     assert "1 waiting are being held, 1 running on dahu, which cannot suspend jobs, run on" in capsys.readouterr().out
-    monkeypatch.setattr(Local, "controls", frozenset())
+    monkeypatch.setattr(LocalDriver, "controls", frozenset())
     assert hold(["1"]) == 0
     assert "1 waiting on dahu, which cannot hold jobs, start in their turn" in capsys.readouterr().out
 

@@ -14,15 +14,15 @@ from cigri.flow.campaigns import close_campaigns, move_campaign, set_own_priorit
 from cigri.flow.cancellations import kill_job
 from cigri.flow.cluster_visits import put_failure
 from cigri.flow.clusters import enable_cluster, find_cluster
-from cigri.flow.doubtful_results import Doubted, put_doubts
-from cigri.flow.error_budgets import Trial, put_trials
+from cigri.flow.doubtful_results import DoubtfulResults, put_doubts
+from cigri.flow.error_budgets import ErrorBudgetUpdate, put_trials
 from cigri.flow.forecasts import NewForecast, put_forecasts
 from cigri.flow.launches import NewJob, put_jobs, put_replicas
-from cigri.flow.pending_reasons import Cut, CutView, put_cuts
+from cigri.flow.pending_reasons import NewPendingReason, PendingReasonView, put_cuts
 from cigri.flow.tasks import WaitingTask, take_waiting
 from cigri.presentation.pending_reasons import QUOTAS, SENTENCES, cut_sentence
 from cigri.settings.sections import BudgetSettings
-from cigri.states import CampaignState, CutReason, Outcome
+from cigri.states import CampaignState, Outcome, PendingReasonCode
 from cigri.tables.jobs import Batch
 from tests.callers import ALICE, BOB, ROOT
 from tests.cli.running import Run
@@ -273,7 +273,9 @@ def test_what_stands_in_the_way_is_said_per_cluster(run: Run, database: Database
         away = find_cluster(conn, "away")
         assert away is not None
         put_failure(conn, away, "CLUSTER_UNREACHABLE", "no route to host")
-        put_trials(conn, ids["aside"], "aside", {campaign: Trial(False, 10, "exit code 7")}, BudgetSettings())
+        put_trials(
+            conn, ids["aside"], "aside", {campaign: ErrorBudgetUpdate(False, 10, "exit code 7")}, BudgetSettings()
+        )
     printed = run(campaign, "--json").json[0]["clusters"]
     states = {part["cluster"]: part["obstacle"]["state"] for part in printed}
     assert states == {"away": "unreachable", "aside": "set aside", "full": "full", "fine": "ok"}
@@ -420,9 +422,9 @@ def test_why_tells_what_keeps_a_campaign_from_more_jobs_on_each_cluster(
     run: Run, campaign: int, database: Database
 ) -> None:
     with database.begin() as conn:
-        put_cuts(conn, [Cut(campaign, 1, CutReason.LIMIT, "matlab", 9, 9)])
+        put_cuts(conn, [NewPendingReason(campaign, 1, PendingReasonCode.LIMIT, "matlab", 9, 9)])
         set_time(conn, NOON + timedelta(hours=1))
-        put_cuts(conn, [Cut(campaign, 1, CutReason.LIMIT, "matlab", 8, 9)])
+        put_cuts(conn, [NewPendingReason(campaign, 1, PendingReasonCode.LIMIT, "matlab", 8, 9)])
     status, told, _ = run("--why", str(campaign))
     assert status == 0
     dahu, luke, between, *queues = told.splitlines()[1:]
@@ -443,7 +445,7 @@ def test_results_that_are_doubted_are_shown_with_the_way_on(run: Run, database: 
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 2)
         end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 2), seconds=0.1)
-        put_doubts(conn, Doubted(campaign, cluster, "dahu", 0.5, None, "2 of 2 tasks ended within 0.5 s"))
+        put_doubts(conn, DoubtfulResults(campaign, cluster, "dahu", 0.5, None, "2 of 2 tasks ended within 0.5 s"))
     for words in ((str(campaign),), ("--why", str(campaign))):
         told = run(*words).out
         assert " doubted " in told
@@ -458,10 +460,10 @@ def test_why_is_about_one_campaign(run: Run) -> None:
     assert run("--why", "99")[0] == 1
 
 
-@pytest.mark.parametrize("reason", CutReason)
-def test_every_reason_has_a_sentence(reason: CutReason) -> None:
+@pytest.mark.parametrize("reason", PendingReasonCode)
+def test_every_reason_has_a_sentence(reason: PendingReasonCode) -> None:
     name = "*,*,all,alice" if reason in QUOTAS else "alice"
-    said = cut_sentence(CutView("dahu", reason, name, 1, 2, NOON))
+    said = cut_sentence(PendingReasonView("dahu", reason, name, 1, 2, NOON))
     assert "{" not in said
     assert ("alice" in said) == ("{name}" in SENTENCES[reason] or reason in QUOTAS)
 
@@ -476,7 +478,7 @@ def test_every_reason_has_a_sentence(reason: CutReason) -> None:
     ],
 )
 def test_what_nobody_waits_for_is_no_part_of_why(used: int, most: int, said: str) -> None:
-    assert cut_sentence(CutView("dahu", CutReason.FULL, "", used, most, NOON)) == said
+    assert cut_sentence(PendingReasonView("dahu", PendingReasonCode.FULL, "", used, most, NOON)) == said
 
 
 @pytest.mark.noon

@@ -17,7 +17,7 @@ from cigri.cli import sending_inputs
 from cigri.cli.gridsub import main
 from cigri.database import Database
 from cigri.endpoints.dispatch import receive
-from cigri.endpoints.request_bodies import Body, as_body
+from cigri.endpoints.request_bodies import SpooledBody, as_body
 from cigri.endpoints.submissions import check_campaign
 from cigri.errors import UsageError
 from cigri.identity.callers import Caller
@@ -255,7 +255,7 @@ def test_what_cannot_be_taken_along_is_told_where_it_is(
 
 def test_what_calls_the_portal_itself_sends_it_first(grid: Database, tmp_path: Path, capsys: Capture) -> None:
     """What gridsub does not read, as a text in DIRAC's language or a form, is told how."""
-    with Body() as body:
+    with SpooledBody() as body:
         for block in as_body([{**PLAIN, "inputs": ["solver"]}]):
             body.write(block)
         answer = receive(check_campaign, grid, Caller("alice"), body, {})

@@ -16,13 +16,13 @@ from cigri.flow.dependencies import NewDependency
 from cigri.flow.discovered_nodes import put_nodes
 from cigri.flow.excluded_nodes import put_exclusion
 from cigri.flow.forecasts import NewForecast, put_forecasts
-from cigri.flow.module_passes import Pass, put_pass
-from cigri.flow.pending_reasons import Cut, put_cuts
+from cigri.flow.module_passes import ModulePass, put_pass
+from cigri.flow.pending_reasons import NewPendingReason, put_cuts
 from cigri.flow.resource_documents import put_description
 from cigri.resources.document import read_document
-from cigri.resources.nodes import NodeClass
+from cigri.resources.nodes import AlikeNodes
 from cigri.settings.sections import NodeSettings
-from cigri.states import CutReason, Outcome
+from cigri.states import Outcome, PendingReasonCode
 from modules import operator
 from tests.callers import ALICE
 from tests.cli.conftest import AsUser
@@ -155,7 +155,7 @@ def tell(grid: Database, as_user: AsUser, tmp_path: Path, capsys: pytest.Capture
         dahu = a_cluster(conn)
         cluster = find_cluster(conn, "dahu")
         assert cluster is not None
-        put_nodes(conn, cluster, [NodeClass({"cores": 32}, 20)])
+        put_nodes(conn, cluster, [AlikeNodes({"cores": 32}, 20)])
         put_exclusion(conn, dahu, "dahu", "dahu-3", "of 9 tasks 9 failed", NodeSettings())
         map_user(conn, "dahu", "alice", "al")
         campaign = a_campaign(conn, 6, max_replicas=1)
@@ -164,9 +164,9 @@ def tell(grid: Database, as_user: AsUser, tmp_path: Path, capsys: pytest.Capture
         end_jobs(conn, dahu, jobs[:2])
         end_jobs(conn, dahu, jobs[2:3], Outcome.FAILURE, exit_code=3)
         put_forecasts(conn, [NewForecast(campaign, None, 1.0, 360.0, 10.0, 0.5, 3, None)], 60.0)
-        put_cuts(conn, [Cut(campaign, dahu, CutReason.LIMIT, "matlab", 9, 9)])
+        put_cuts(conn, [NewPendingReason(campaign, dahu, PendingReasonCode.LIMIT, "matlab", 9, 9)])
         a_campaign(conn, 2, name="second", after=[NewDependency(campaign)])
-        put_pass(conn, Pass("updator", "here", 1, 0.1, {"visits": 1}, ""))
+        put_pass(conn, ModulePass("updator", "here", 1, 0.1, {"visits": 1}, ""))
         put_description(conn, read_document(""), "", "root")
         put_audit(conn, ALICE, "kill_job", {"job_id": 1})
     as_user("root")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from cigri.errors import CigriError
-from cigri.flow.grid_snapshot import Picture
+from cigri.flow.grid_snapshot import GridSnapshot
 from cigri.settings.sections import Settings
 from cigri.submission import simulation_process
-from cigri.submission.simulation_process import Laboratory, LaboratoryQuestion
+from cigri.submission.simulation_process import LaboratoryProcess, SimulationRequest
 from tests.factories import NOON
 from tests.waiting import looks
 
@@ -33,8 +33,8 @@ def plays(monkeypatch: pytest.MonkeyPatch) -> Plays:
     return lambda program: monkeypatch.setattr(simulation_process, "LABORATORY", (sys.executable, "-P", "-c", program))
 
 
-def a_question() -> LaboratoryQuestion:
-    return LaboratoryQuestion(Settings(), Picture(NOON, {}, {}, {}, [], {}), [])
+def a_question() -> SimulationRequest:
+    return SimulationRequest(Settings(), GridSnapshot(NOON, {}, {}, {}, [], {}), [])
 
 
 def test_it_inherits_no_secret(plays: Plays, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,7 +42,7 @@ def test_it_inherits_no_secret(plays: Plays, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setenv(name, "secret")
     plays(TELLING)
     with pytest.raises(CigriError) as told:
-        Laboratory(a_question(), []).answer()
+        LaboratoryProcess(a_question(), []).answer()
     assert "PATH" in str(told.value)
     assert not any(word in str(told.value) for word in ("CIGRI", "PGPASSWORD", "secret"))
 
@@ -51,13 +51,13 @@ def test_it_is_waited_for_no_longer_than_it_may_take(plays: Plays, monkeypatch: 
     monkeypatch.setattr(simulation_process, "LONGEST_FORETELLING", 0.1)
     plays("import time; time.sleep(60)")
     with pytest.raises(CigriError, match="took too long"):
-        Laboratory(a_question(), []).answer()
+        LaboratoryProcess(a_question(), []).answer()
 
 
 def test_it_is_ended_from_another_thread(plays: Plays, tmp_path: Path) -> None:
     begun, failures = tmp_path / "begun", list[str]()
     plays(WAITING.format(path=str(begun)))
-    asked = Laboratory(a_question(), [])
+    asked = LaboratoryProcess(a_question(), [])
 
     def answer() -> None:
         try:
@@ -76,7 +76,7 @@ def test_it_is_ended_from_another_thread(plays: Plays, tmp_path: Path) -> None:
 
 def test_what_was_ended_before_is_not_begun(plays: Plays) -> None:
     plays("raise SystemExit(3)")
-    asked = Laboratory(a_question(), [])
+    asked = LaboratoryProcess(a_question(), [])
     asked.end()
     with pytest.raises(CigriError, match="was ended"):
         asked.answer()

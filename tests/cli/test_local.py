@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from cigri.cli import gridsub
 from cigri.database import Database
-from cigri.jdl import Resources
+from cigri.jdl import JobResources
 from cigri.submission.local_submission import mapped_resources
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
@@ -35,8 +35,8 @@ POOLS = {"cpu": 8, "mem": 1000, "licence": 2}
 def test_what_is_asked_for_is_mapped_or_a_job_runs_alone(
     asked: Any, mapped: dict[str, Any], lacking: list[str]
 ) -> None:
-    found = mapped_resources(Resources.model_validate(asked), POOLS, is_alone=False)
-    assert found == (Resources.model_validate(mapped), lacking)
+    found = mapped_resources(JobResources.model_validate(asked), POOLS, is_alone=False)
+    assert found == (JobResources.model_validate(mapped), lacking)
 
 
 def described(**fields: Any) -> str:

@@ -7,15 +7,15 @@ from typing import Any, cast
 
 import pytest
 
-from cigri.api_models.files import BroughtFile, BroughtFiles, WrittenTask
-from cigri.cli.download_progress import Delivery
-from cigri.cli.output_file_downloads import FileBringer
-from cigri.endpoints.dispatch import Grid
+from cigri.api_models.files import OutputFileContent, OutputFileContents, TaskOutputSummary
+from cigri.cli.download_progress import DownloadProgress
+from cigri.cli.output_file_downloads import OutputFileDownloader
+from cigri.endpoints.dispatch import GridClient
 from cigri.outputs.brought import Brought
 from cigri.states import TaskState
 from tests.factories import NOON
 
-TASK = WrittenTask(0, 1, TaskState.DONE, "dahu", 2, 6, False, None)
+TASK = TaskOutputSummary(0, 1, TaskState.DONE, "dahu", 2, 6, False, None)
 """Two files of 6 bytes in all."""
 MANY = 100
 
@@ -23,26 +23,28 @@ MANY = 100
 class Liar:
     """Answers as it likes, MANY times."""
 
-    def __init__(self, answers: Iterator[list[BroughtFile]]) -> None:
+    def __init__(self, answers: Iterator[list[OutputFileContent]]) -> None:
         self._answers = answers
 
-    def ask(self, _: object, **asked: Any) -> BroughtFiles:
-        return BroughtFiles(next(self._answers))
+    def ask(self, _: object, **asked: Any) -> OutputFileContents:
+        return OutputFileContents(next(self._answers))
 
 
-def told(path: str, content: bytes = b"abc", size: int | None = None, number: int = 0, attempt: int = 1) -> BroughtFile:
+def told(
+    path: str, content: bytes = b"abc", size: int | None = None, number: int = 0, attempt: int = 1
+) -> OutputFileContent:
     whole = len(content) if size is None else size
-    return BroughtFile(number, attempt, path, whole, b64encode(content).decode())
+    return OutputFileContent(number, attempt, path, whole, b64encode(content).decode())
 
 
-def bring(place: Path, answers: Iterator[list[BroughtFile]]) -> list[str]:
-    delivery = Delivery()
-    bringer = FileBringer(cast(Grid, Liar(answers)), Brought(place, 3, NOON), delivery, 3)
+def bring(place: Path, answers: Iterator[list[OutputFileContent]]) -> list[str]:
+    delivery = DownloadProgress()
+    bringer = OutputFileDownloader(cast(GridClient, Liar(answers)), Brought(place, 3, NOON), delivery, 3)
     bringer.bring([TASK])
     return delivery.wrong
 
 
-LIES: dict[str, Callable[[int], list[BroughtFile]]] = {
+LIES: dict[str, Callable[[int], list[OutputFileContent]]] = {
     "above": lambda _: [told("../x")],
     "above, in other words": lambda _: [told("%2e%2e/x")],
     "absolute": lambda _: [told("/etc/x")],

@@ -10,7 +10,7 @@ from cigri.flow.clusters import find_cluster
 from cigri.flow.discovered_nodes import put_no_nodes, put_nodes
 from cigri.flow.resource_documents import put_description
 from cigri.resources.document import read_document
-from cigri.resources.nodes import NodeClass
+from cigri.resources.nodes import AlikeNodes
 from tests.cli.running import Run
 from tests.factories import a_cluster
 
@@ -40,7 +40,7 @@ def described(database: Database) -> None:
         cluster = find_cluster(conn, "dahu")
         assert cluster is not None
         thin, thick = {"cores": 32, "memory": 192 * GB}, {"cores": 32, "memory": 384 * GB, "gpus": 2}
-        put_nodes(conn, cluster, [NodeClass(thin, 20), NodeClass(thick, 4)])
+        put_nodes(conn, cluster, [AlikeNodes(thin, 20), AlikeNodes(thick, 4)])
 
 
 @pytest.mark.usefixtures("both_ways")

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from cigri.api_models.simulations import ForetoldCampaign, Simulation
+from cigri.api_models.simulations import CampaignSimulationView, SimulationView
 from cigri.cli import simulating
 from cigri.cli.gridsub import main
 from cigri.database import Database
-from cigri.endpoints.portal_client import Remote
+from cigri.endpoints.portal_client import PortalClient
 from cigri.endpoints.submissions import simulate_campaigns
 from cigri.errors import UsageError
 from cigri.formats.json_values import typed
@@ -72,8 +72,8 @@ def test_an_end_that_was_not_reached_in_time_is_not_known(cut: int, told: str) -
     runs = {"runs": 2, "cut": cut, "unfinished": 2}
     told_of = {"name": "n", "tasks": 9, "shares": {}, "core_hours": {}, "cores": 1.0, "together": 1, "notes": []}
     ends = dict.fromkeys(("low", "expected", "high", "low_end", "expected_end", "high_end"))
-    campaign = typed(ForetoldCampaign, {**told_of, **runs, **ends, "task": 1.0, "durations": "5 of these tasks"})
-    lines = list(simulating._lines(campaign, Simulation(NOON, [campaign], {}, 0)))
+    campaign = typed(CampaignSimulationView, {**told_of, **runs, **ends, "task": 1.0, "durations": "5 of these tasks"})
+    lines = list(simulating._lines(campaign, SimulationView(NOON, [campaign], {}, 0)))
     assert lines[2].startswith(f"  expected end  {told}")
 
 
@@ -177,7 +177,7 @@ def test_what_is_waited_for_may_be_on_the_grid(local: Grid, as_user: AsUser, cap
 
 @pytest.mark.parametrize("lines", [[1], [2, 0], [3], [1, 1, 1], [-1, 3]])
 def test_lines_that_are_not_those_that_were_sent_are_refused(portal: Served, lines: list[int]) -> None:
-    remote = Remote(portal.place)
+    remote = PortalClient(portal.place)
     try:
         with pytest.raises(UsageError, match="2 lines were sent"):
             remote.send(simulate_campaigns, [{"name": "n"}, "one"], lines=lines)

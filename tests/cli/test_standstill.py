@@ -13,7 +13,7 @@ from cigri.flow.cluster_visits import put_failure
 from cigri.flow.clusters import find_cluster
 from cigri.flow.module_passes import HOLD_LIFE
 from cigri.flow.quarantines import put_campaign_failures, put_visit_failure
-from cigri.flow.views.heartbeats import ModulePulse, Pulse, find_pulse
+from cigri.flow.views.heartbeats import GridHeartbeat, ModuleHeartbeat, find_pulse
 from cigri.lifecycle import CYCLE
 from cigri.presentation.outages import LATE_PASS, standstills
 from cigri.states import CampaignState
@@ -26,17 +26,17 @@ COMMAND = gridstat
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
-def pulse(*modules: ModulePulse, almighty: bool = False) -> Pulse:
-    return Pulse(almighty, modules, NOW)
+def pulse(*modules: ModuleHeartbeat, almighty: bool = False) -> GridHeartbeat:
+    return GridHeartbeat(almighty, modules, NOW)
 
 
-def module(name: str, ago: float = 3.0, *, by_almighty: bool = True, failing: float | None = None) -> ModulePulse:
+def module(name: str, ago: float = 3.0, *, by_almighty: bool = True, failing: float | None = None) -> ModuleHeartbeat:
     since = None if failing is None else NOW - timedelta(seconds=failing)
     error = None if failing is None else "Traceback (most recent call last):\n  File\nKeyError: 'x'\n"
-    return ModulePulse(name, NOW - timedelta(seconds=ago), by_almighty, since, error)
+    return ModuleHeartbeat(name, NOW - timedelta(seconds=ago), by_almighty, since, error)
 
 
-def all_modules(ago: float = 3.0, *, by_almighty: bool = True) -> list[ModulePulse]:
+def all_modules(ago: float = 3.0, *, by_almighty: bool = True) -> list[ModuleHeartbeat]:
     return [module(name, ago, by_almighty=by_almighty) for name in CYCLE]
 
 
@@ -169,14 +169,14 @@ def test_a_watch_says_what_has_stopped_meanwhile(
 ) -> None:
     monkeypatch.setattr(watching, "PERIOD", 0.02)
     note(database)
-    looked: list[list[watching.Look]] = []
-    show = watching.Lines.show
+    looked: list[list[watching.WatchSnapshot]] = []
+    show = watching.ProgressLines.show
 
-    def look_on(lines: watching.Lines, found: list[watching.Look]) -> None:
+    def look_on(lines: watching.ProgressLines, found: list[watching.WatchSnapshot]) -> None:
         show(lines, found)
         looked.append(found)
 
-    monkeypatch.setattr(watching.Lines, "show", look_on)
+    monkeypatch.setattr(watching.ProgressLines, "show", look_on)
 
     def stop() -> None:
         for _ in looks():

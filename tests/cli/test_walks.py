@@ -10,7 +10,7 @@ import pytest
 
 from cigri.cli import watching
 from cigri.database import Database
-from cigri.flow.module_passes import Pass, put_pass
+from cigri.flow.module_passes import ModulePass, put_pass
 from modules import campaign_schedulers
 from tests.cli.walking import WIDTH, Walk, blocks
 from tests.grid import CYCLE, Grid, Site
@@ -48,7 +48,7 @@ def play(told: str, here: Grid, home: str) -> str:
     def all_modules_are_well() -> None:
         with here.database.begin() as conn:
             for module in CYCLE:
-                put_pass(conn, Pass(module.__name__.rpartition(".")[2], "here", 1, 0.1, {}, ""))
+                put_pass(conn, ModulePass(module.__name__.rpartition(".")[2], "here", 1, 0.1, {}, ""))
 
     return Walk(told, Path(here.place), home, all_modules_are_well).play()
 

@@ -23,17 +23,17 @@ class Watched:
     """A watch under way in a thread, whose lines are read as they come."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.looks: list[list[watching.Look]] = []
+        self.looks: list[list[watching.WatchSnapshot]] = []
         monkeypatch.setattr(watching, "PERIOD", 0.02)
-        show = watching.Lines.show
+        show = watching.ProgressLines.show
 
-        def note(lines: watching.Lines, looks: list[watching.Look]) -> None:
+        def note(lines: watching.ProgressLines, looks: list[watching.WatchSnapshot]) -> None:
             show(lines, looks)
             self.looks.append(looks)
 
-        monkeypatch.setattr(watching.Lines, "show", note)
+        monkeypatch.setattr(watching.ProgressLines, "show", note)
 
-    def wait_for(self, fact: Callable[[watching.Look], bool]) -> None:
+    def wait_for(self, fact: Callable[[watching.WatchSnapshot], bool]) -> None:
         """Until its last look has shown this."""
         for _ in looks(longest=0.02, what="the watch sees it"):
             if self.looks and fact(self.looks[-1][0]):

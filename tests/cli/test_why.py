@@ -8,7 +8,7 @@ from sqlalchemy import text
 from cigri.cli import gridstat
 from cigri.database import Database
 from cigri.flow.archive import forget_pools
-from cigri.states import RejectCode
+from cigri.states import QueueRejectCode
 from tests.cli.running import Run
 from tests.factories import NOON, a_cluster, set_time
 from tests.pools.made import GB, a_queue, put_nodes, split, submit, two_clusters
@@ -114,8 +114,8 @@ def test_a_campaign_without_pools_is_said_to_be(run: Run, database: Database, ca
     assert told.out.count("nobody has looked") == 4
 
 
-@pytest.mark.parametrize("code", RejectCode)
-def test_every_reason_has_a_sentence(run: Run, database: Database, campaign: int, code: RejectCode) -> None:
+@pytest.mark.parametrize("code", QueueRejectCode)
+def test_every_reason_has_a_sentence(run: Run, database: Database, campaign: int, code: QueueRejectCode) -> None:
     with database.begin() as conn:
         conn.execute(text("UPDATE submit_pool_rejects SET code = CAST(:code AS reject_code)"), {"code": code.value})
     assert len(run("--why", campaign).out.splitlines()[-1].split("12:00:00  ")[1]) > 10

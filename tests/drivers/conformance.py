@@ -16,9 +16,9 @@ from typing import Literal, TypeVar
 
 import pytest
 
-from cigri.drivers import BatchRequest, Control, Driver, RemoteJob, RemoteState, ResourceRequest
-from cigri.errors import AnswerUnreadable, SubmissionRefused
-from cigri.shell.results import Answer
+from cigri.drivers import BatchRequest, Driver, JobControl, RemoteJob, RemoteJobState, ResourceRequest
+from cigri.errors import SubmissionRefused, UnreadableOutput
+from cigri.shell.results import ShellResult
 from tests.drivers.recorded import cores_by_queue
 from tests.waiting import PATIENCE, looks
 
@@ -68,7 +68,7 @@ class Site(ABC):
     batches: "list[Batch]" = field(default_factory=list, init=False)  # that a test submitted
 
     @abstractmethod
-    def run(self, user: str, script: str) -> Answer: ...
+    def run(self, user: str, script: str) -> ShellResult: ...
 
     @abstractmethod
     def stop_controller(self) -> None: ...
@@ -77,7 +77,7 @@ class Site(ABC):
     def start_controller(self) -> None:
         """Returns when it answers again."""
 
-    def control(self, verb: Control, remote_ids: list[str], user: str = USER) -> None:
+    def control(self, verb: JobControl, remote_ids: list[str], user: str = USER) -> None:
         self.driver.parse_control(self.run(user, self.driver.control(verb, remote_ids)))
 
     def submit(self, request: BatchRequest, body: str = WAITS, user: str = USER) -> "Batch":
@@ -118,7 +118,7 @@ class Batch:
         until(lambda: not self.live(), seconds)
         return until(lambda: (found := self.history()) and all(job.state.is_final for job in found.values()) and found)
 
-    def until_seen(self, *states: RemoteState) -> dict[int, RemoteJob]:
+    def until_seen(self, *states: RemoteJobState) -> dict[int, RemoteJob]:
         """The live jobs, when all of these states and no other are among them."""
         return until(lambda: (jobs := self.live()) and {job.state for job in jobs.values()} == set(states) and jobs)
 
@@ -153,7 +153,7 @@ class Conformance:
         assert capacity.total == 16 == capacity.free + capacity.used + capacity.unavailable
 
     def test_an_unknown_queue_has_no_capacity(self, site: Site) -> None:
-        with pytest.raises(AnswerUnreadable):
+        with pytest.raises(UnreadableOutput):
             site.driver.parse_capacity(site.run(USER, site.driver.capacity("nowhere")))
 
     def test_each_queue_has_the_nodes_and_cores_that_are_there(self, site: Site) -> None:
@@ -168,7 +168,7 @@ class Conformance:
         batch = site.submit(BatchRequest("codes", 5, 600), EXITS)
         jobs = batch.until_ended()
         assert {index: job.exit_code for index, job in jobs.items()} == {1: 0, 2: 3, 3: 66, 4: 137, 5: 0}
-        assert [jobs[index].state for index in (1, 2)] == [RemoteState.SUCCEEDED, RemoteState.FAILED]
+        assert [jobs[index].state for index in (1, 2)] == [RemoteJobState.SUCCEEDED, RemoteJobState.FAILED]
         assert {index: job.remote_id for index, job in jobs.items()} == batch.ids
         assert all(job.node and job.started and job.ended for job in jobs.values())
         assert all(0 <= time.time() - (job.ended or 0) < 120 for job in jobs.values())
@@ -178,9 +178,9 @@ class Conformance:
 
     def test_waiting_running_held_and_cancelled(self, site: Site) -> None:
         batch = site.submit(BatchRequest("many", 40, 600))
-        jobs = batch.until_seen(RemoteState.WAITING, RemoteState.RUNNING)
+        jobs = batch.until_seen(RemoteJobState.WAITING, RemoteJobState.RUNNING)
         assert {index: job.remote_id for index, job in jobs.items()} == batch.ids
-        running = {index for index, job in jobs.items() if job.state == RemoteState.RUNNING}
+        running = {index for index, job in jobs.items() if job.state == RemoteJobState.RUNNING}
         assert all(jobs[index].node and jobs[index].started for index in running)
         assert all(jobs[index].started is None for index in jobs.keys() - running)
         if site.rival:
@@ -193,19 +193,19 @@ class Conformance:
         batch.cancel(list(batch.ids))
         ended = batch.until_ended()
         assert running <= ended.keys()
-        assert {job.state for job in ended.values()} == {RemoteState.KILLED}
+        assert {job.state for job in ended.values()} == {RemoteJobState.KILLED}
 
     def try_controls(self, site: Site, batch: Batch) -> None:
         """Job 1 runs and job 40 waits; both go on as they were."""
         for first, second, index, state, user in (
-            (Control.HOLD, Control.RELEASE, 40, RemoteState.HELD, USER),
-            (Control.SUSPEND, Control.RESUME, 1, RemoteState.SUSPENDED, site.operator),
+            (JobControl.HOLD, JobControl.RELEASE, 40, RemoteJobState.HELD, USER),
+            (JobControl.SUSPEND, JobControl.RESUME, 1, RemoteJobState.SUSPENDED, site.operator),
         ):
             if not {first, second} <= site.driver.controls:
                 continue
             before, job = batch.live()[index].state, [batch.ids[index]]
             if site.rival:
-                with pytest.raises(AnswerUnreadable):
+                with pytest.raises(UnreadableOutput):
                     site.control(first, job, site.rival)
             site.control(first, job, user)
             until(lambda index=index, state=state: batch.live()[index].state == state)  # type: ignore[misc]
@@ -215,10 +215,10 @@ class Conformance:
 
     def test_besteffort_jobs_give_way(self, site: Site) -> None:
         victims = site.submit(BatchRequest("victims", 2, 600, ResourceRequest(cpu=6)))
-        victims.until_seen(RemoteState.RUNNING)
+        victims.until_seen(RemoteJobState.RUNNING)
         rival = site.submit(BatchRequest("rival", 1, 600, ResourceRequest(cpu=6), besteffort=False), user=RIVAL)
-        rival.until_seen(RemoteState.RUNNING)
-        until(lambda: RemoteState.PREEMPTED in {job.state for job in victims.history().values()})
+        rival.until_seen(RemoteJobState.RUNNING)
+        until(lambda: RemoteJobState.PREEMPTED in {job.state for job in victims.history().values()})
         rival.cancel([1])
         victims.cancel([1, 2])
         rival.until_ended()
@@ -239,7 +239,7 @@ class Conformance:
 
     def test_nothing_is_concluded_while_the_controller_is_down(self, site: Site) -> None:
         driver, request = site.driver, BatchRequest(f"{PREFIX}-down", 1, 60)
-        asked: list[tuple[str, Callable[[Answer], object]]] = [
+        asked: list[tuple[str, Callable[[ShellResult], object]]] = [
             (driver.status(PREFIX), lambda answer: driver.parse_status(answer, PREFIX)),
             (driver.history([(f"{PREFIX}-codes", 1, site.unknown_id)]), driver.parse_history),
             (driver.cancel([site.unknown_id]), driver.parse_cancel),
@@ -259,14 +259,14 @@ class Conformance:
             site.start_controller()
         concluded = []
         for (_, parse), answer in zip(asked, answers, strict=True):
-            with suppress(AnswerUnreadable):
+            with suppress(UnreadableOutput):
                 concluded.append((parse(answer), answer))
         assert concluded == []
 
     def test_the_walltime_is_kept_with_notice(self, site: Site, overtime: Batch) -> None:
         """The last one: it was begun before all others."""
         [job] = overtime.until_ended(150).values()
-        assert job.state == RemoteState.TIMEOUT
+        assert job.state == RemoteJobState.TIMEOUT
         assert overtime.said("warned") == "warned\n"
 
     def test_no_job_runs_on_a_node_that_is_left_out(self, site: Site) -> None:

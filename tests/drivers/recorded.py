@@ -8,16 +8,16 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, RemoteState, load, names
-from cigri.errors import AnswerUnreadable, DriverError, SubmissionRefused
-from cigri.resources.nodes import NodeClass
-from cigri.shell.results import Answer
+from cigri.drivers import BatchRequest, Capacity, Driver, JobControl, RemoteJob, RemoteJobState, load, names
+from cigri.errors import BatchSystemError, SubmissionRefused, UnreadableOutput
+from cigri.resources.nodes import AlikeNodes
+from cigri.shell.results import ShellResult
 
 REPLIES = Path(__file__).parents[1] / "replies"
 PREFIX = "cigri-recorded"
 FORM = re.compile(r"exit status (\d+)\n== out ==\n(.*)== err ==\n(.*)", re.DOTALL)
 
-READERS: dict[str, Callable[[Driver, Answer], object]] = {
+READERS: dict[str, Callable[[Driver, ShellResult], object]] = {
     "probe": lambda driver, answer: driver.parse_probe(answer),
     "capacity": lambda driver, answer: driver.parse_capacity(answer),
     "nodes": lambda driver, answer: driver.parse_nodes(answer),
@@ -36,7 +36,7 @@ class Recorded(NamedTuple):
     driver: str
     version: str
     point: str
-    answer: Answer | None
+    answer: ShellResult | None
     path: Path
 
     @property
@@ -50,16 +50,16 @@ def points(driver: Driver) -> dict[str, Callable[[object], bool]]:
     if driver.controls:
         wanted |= {f"control-{verb}": is_taken for verb in driver.controls}
         wanted |= {"control-denied": is_unreadable, "down-control": is_unreadable}
-    if Control.SUSPEND in driver.controls:
-        wanted["status-suspended"] = lambda read: has_states(read, "-many", {RemoteState.SUSPENDED})
+    if JobControl.SUSPEND in driver.controls:
+        wanted["status-suspended"] = lambda read: has_states(read, "-many", {RemoteJobState.SUSPENDED})
     return wanted
 
 
-def read(driver: Driver, method: str, answer: Answer) -> object:
+def read(driver: Driver, method: str, answer: ShellResult) -> object:
     """What the driver makes of an answer: a value, or its error."""
     try:
         return READERS[method](driver, answer)
-    except DriverError as error:
+    except BatchSystemError as error:
         return error
 
 
@@ -81,12 +81,12 @@ def find(driver: str) -> list[Recorded]:
     return found
 
 
-def read_answer(path: Path) -> Answer | None:
+def read_answer(path: Path) -> ShellResult | None:
     """None where there can be none."""
     text = path.read_text()
     form = FORM.fullmatch(text)
     assert form or text.startswith("impossible: "), path
-    return Answer(int(form[1]), form[2], form[3]) if form else None
+    return ShellResult(int(form[1]), form[2], form[3]) if form else None
 
 
 def find_all() -> list[Recorded]:
@@ -99,7 +99,7 @@ def is_of(point: str, rest: str) -> bool:
 
 
 def is_unreadable(read: object) -> bool:
-    return isinstance(read, AnswerUnreadable)
+    return isinstance(read, UnreadableOutput)
 
 
 def is_taken(read: object) -> bool:
@@ -112,14 +112,14 @@ def jobs(read: object, tag: str) -> dict[int, RemoteJob]:
     return {job.index: job for job in read if job.tag == PREFIX + tag}
 
 
-def has_states(read: object, tag: str, wanted: set[RemoteState]) -> bool:
+def has_states(read: object, tag: str, wanted: set[RemoteJobState]) -> bool:
     return wanted <= {job.state for job in jobs(read, tag).values()}
 
 
 def is_status(read: object) -> bool:
     last = jobs(read, "-many").get(40)
-    is_held = last is not None and last.state is RemoteState.HELD
-    return is_held and has_states(read, "-many", {RemoteState.WAITING, RemoteState.RUNNING})
+    is_held = last is not None and last.state is RemoteJobState.HELD
+    return is_held and has_states(read, "-many", {RemoteJobState.WAITING, RemoteJobState.RUNNING})
 
 
 def are_codes(read: object) -> bool:
@@ -127,7 +127,7 @@ def are_codes(read: object) -> bool:
     codes = {index: job.exit_code for index, job in found.items()}
     if codes != {1: 0, 2: 3, 3: 66, 4: 137, 5: 0}:
         return False
-    return [found[index].state for index in (1, 2)] == [RemoteState.SUCCEEDED, RemoteState.FAILED]
+    return [found[index].state for index in (1, 2)] == [RemoteJobState.SUCCEEDED, RemoteJobState.FAILED]
 
 
 def are_ids(read: object) -> bool:
@@ -142,7 +142,7 @@ def are_nodes(read: object) -> bool:
     return isinstance(read, list) and cores_by_queue(read) == {16}
 
 
-def cores_by_queue(classes: Iterable[NodeClass]) -> set[int]:
+def cores_by_queue(classes: Iterable[AlikeNodes]) -> set[int]:
     """How many cores each queue has on its nodes; the default one is one of them, or several."""
     sums: Counter[str | None] = Counter()
     for one in classes:
@@ -153,7 +153,7 @@ def cores_by_queue(classes: Iterable[NodeClass]) -> set[int]:
 
 
 def are_killed(read: object) -> bool:
-    return {job.state for job in jobs(read, "-many").values()} == {RemoteState.KILLED}
+    return {job.state for job in jobs(read, "-many").values()} == {RemoteJobState.KILLED}
 
 
 POINTS: dict[str, Callable[[object], bool]] = {
@@ -167,12 +167,12 @@ POINTS: dict[str, Callable[[object], bool]] = {
     "status-none": lambda read: read == [],
     "history-codes": are_codes,
     "history-killed": are_killed,
-    "history-preempted": lambda read: has_states(read, "-victims", {RemoteState.PREEMPTED}),
-    "history-timeout": lambda read: has_states(read, "-overtime", {RemoteState.TIMEOUT}),
+    "history-preempted": lambda read: has_states(read, "-victims", {RemoteJobState.PREEMPTED}),
+    "history-timeout": lambda read: has_states(read, "-overtime", {RemoteJobState.TIMEOUT}),
     "history-never": lambda read: read == [],
     "cancel": is_taken,
     "cancel-gone": is_taken,
     "cancel-denied": is_unreadable,
 }
 DOWN = [f"down-{method}" for method in READERS if method not in ("control", "nodes")]
-MORE = [*(f"control-{verb}" for verb in Control), "control-denied", "down-control", "status-suspended"]
+MORE = [*(f"control-{verb}" for verb in JobControl), "control-denied", "down-control", "status-suspended"]

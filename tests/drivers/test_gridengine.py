@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.drivers import BatchRequest, Control, ResourceRequest, load
+from cigri.drivers import BatchRequest, JobControl, ResourceRequest, load
 from cigri.drivers.gridengine.output_parsing import to_name, to_tag
 from cigri.errors import ConfigError
 
@@ -162,18 +162,18 @@ def test_many_cancels_are_several_commands(tmp_path: Path) -> None:
 @pytest.mark.process
 def test_each_control_has_its_command(tmp_path: Path) -> None:
     commands = {
-        Control.HOLD: "qhold -h u 5.1-2",
-        Control.RELEASE: "qrls -h u 5.1-2",
-        Control.SUSPEND: "qmod -sj 5.1-2",
-        Control.RESUME: "qmod -usj 5.1-2",
+        JobControl.HOLD: "qhold -h u 5.1-2",
+        JobControl.RELEASE: "qrls -h u 5.1-2",
+        JobControl.SUSPEND: "qmod -sj 5.1-2",
+        JobControl.RESUME: "qmod -usj 5.1-2",
     }
     for verb, command in commands.items():
         assert run_script(GRID_ENGINE.control(verb, ["5.2", "5.1"]), tmp_path) == [command.split()]
 
 
 def test_a_queue_that_ends_jobs_instead_suspends_none() -> None:
-    assert GRID_ENGINE.controls == set(Control)
-    assert load("gridengine", {"suspends": False}).controls == {Control.HOLD, Control.RELEASE}
+    assert GRID_ENGINE.controls == set(JobControl)
+    assert load("gridengine", {"suspends": False}).controls == {JobControl.HOLD, JobControl.RELEASE}
 
 
 def run_prelude(body: str, **environment: str) -> "subprocess.CompletedProcess[str]":

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cigri.drivers import RemoteState, load
-from cigri.errors import AnswerUnreadable
-from cigri.shell.results import Answer
+from cigri.drivers import RemoteJobState, load
+from cigri.errors import UnreadableOutput
+from cigri.shell.results import ShellResult
 
 pytestmark = pytest.mark.process
 
@@ -39,12 +39,12 @@ class Cell:
         (path / "qstat").chmod(0o755)
         (path / "settings").write_text(f'export SGE_ROOT="{path}" PATH="{path}:/usr/bin:/bin"\n')
 
-    def ask(self, indexes: Iterable[int], **options: object) -> dict[int, tuple[RemoteState, int | None]]:
+    def ask(self, indexes: Iterable[int], **options: object) -> dict[int, tuple[RemoteJobState, int | None]]:
         driver = load("gridengine", {"settings": str(self.root / "settings"), **options})
         # the programs of Debian, if they are here, are not to be found before the one above
         script = driver.history([(TAG, index, "") for index in indexes]).replace("/usr/lib/gridengine", "/nowhere")
         done = subprocess.run(["sh"], input=script, capture_output=True, text=True, timeout=60)
-        jobs = driver.parse_history(Answer(done.returncode, done.stdout, done.stderr))
+        jobs = driver.parse_history(ShellResult(done.returncode, done.stdout, done.stderr))
         assert {job.tag for job in jobs} <= {TAG}
         return {job.index: (job.state, job.exit_code) for job in jobs}
 
@@ -57,23 +57,23 @@ def cell(tmp_path: Path) -> Cell:
 def test_exactly_the_jobs_that_are_asked_for_are_found(cell: Cell) -> None:
     others = [record(2, name=f"{TAG}1"), record(2, name=TAG[:-1]), record(2, owner="somebody"), record(3)]
     cell.accounting.write_text(HEADER + record(1) + record(2, 3) + "".join(others) + record(13))
-    assert cell.ask([1, 2, 4]) == {1: (RemoteState.SUCCEEDED, 0), 2: (RemoteState.FAILED, 3)}
+    assert cell.ask([1, 2, 4]) == {1: (RemoteJobState.SUCCEEDED, 0), 2: (RemoteJobState.FAILED, 3)}
 
 
 def test_the_last_record_of_a_job_counts(cell: Cell) -> None:
     cell.accounting.write_text(record(1, 5, end=NOW - 9) + record(1, 6))
-    assert cell.ask([1, 2]) == {1: (RemoteState.FAILED, 6)}
+    assert cell.ask([1, 2]) == {1: (RemoteJobState.FAILED, 6)}
 
 
 def test_parts_of_a_job_on_other_nodes_do_not_count(cell: Cell) -> None:
     cell.accounting.write_text(record(1, 5) + record(1, 0, part="3.node8"))
-    assert cell.ask([1]) == {1: (RemoteState.FAILED, 5)}
+    assert cell.ask([1]) == {1: (RemoteJobState.FAILED, 5)}
 
 
 def test_what_ended_long_ago_is_not_read_again(cell: Cell) -> None:
     old = record(3, end=NOW - 5 * DAY) + record(2, 8, name="x", end=NOW - 8 * DAY)
     cell.accounting.write_text(record(1, end=NOW - 9 * DAY) + old[old.index("\n") + 1 :] + record(3, end=NOW - 5 * DAY))
-    assert cell.ask([1, 2, 3]) == {3: (RemoteState.SUCCEEDED, 0)}
+    assert cell.ask([1, 2, 3]) == {3: (RemoteJobState.SUCCEEDED, 0)}
 
 
 def test_no_records_are_none(cell: Cell) -> None:
@@ -84,7 +84,7 @@ def test_no_records_are_none(cell: Cell) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_no_oblivion_unless_there_is_to_be_none(cell: Cell) -> None:
-    with pytest.raises(AnswerUnreadable, match="cannot read"):
+    with pytest.raises(UnreadableOutput, match="cannot read"):
         cell.ask([1])
     assert cell.ask([1], accounting=False) == {}
 
@@ -93,7 +93,7 @@ def test_a_file_that_breaks_off_while_it_is_read_is_no_oblivion(cell: Cell) -> N
     cell.accounting.write_text(record(1))
     (cell.root / "tac").write_text("#!/bin/sh\nhead -n 1\nexit 1\n")
     (cell.root / "tac").chmod(0o755)
-    with pytest.raises(AnswerUnreadable):
+    with pytest.raises(UnreadableOutput):
         cell.ask([1, 2])
 
 

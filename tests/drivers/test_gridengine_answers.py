@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cigri.drivers import BatchRequest, Capacity, RemoteJob, RemoteState, load
+from cigri.drivers import BatchRequest, Capacity, RemoteJob, RemoteJobState, load
 from cigri.drivers.gridengine import END
-from cigri.errors import AnswerUnreadable, ArrayTooLarge, SubmissionRefused
-from cigri.shell.results import Answer
+from cigri.errors import ArrayTooLarge, SubmissionRefused, UnreadableOutput
+from cigri.shell.results import ShellResult
 
 REPLIES = Path(__file__).parents[1] / "replies" / "gridengine"
 GRID_ENGINE = load("gridengine", {})
@@ -17,12 +17,12 @@ TAG = "cigri-recorded-many"
 REQUEST = BatchRequest(TAG, 30, 600)
 
 
-def reply(name: str) -> Answer:
+def reply(name: str) -> ShellResult:
     found = re.fullmatch(
         r"exit status (\d+)\n== out ==\n(.*)== err ==\n(.*)", (REPLIES / f"8.1.9-{name}.txt").read_text(), re.DOTALL
     )
     assert found
-    return Answer(int(found[1]), found[2], found[3])
+    return ShellResult(int(found[1]), found[2], found[3])
 
 
 def listed(state: str, tasks: str = "1", name: str = TAG, kind: str = "running") -> str:
@@ -33,13 +33,13 @@ def listed(state: str, tasks: str = "1", name: str = TAG, kind: str = "running")
     )
 
 
-def qstat(*jobs: str) -> Answer:
-    return Answer(0, f"<job_info><queue_info>{''.join(jobs)}</queue_info><job_info></job_info></job_info>\n", "")
+def qstat(*jobs: str) -> ShellResult:
+    return ShellResult(0, f"<job_info><queue_info>{''.join(jobs)}</queue_info><job_info></job_info></job_info>\n", "")
 
 
-def history(*rows: str, live: Answer | None = None) -> Answer:
+def history(*rows: str, live: ShellResult | None = None) -> ShellResult:
     lines = "".join(f"{row}\n" for row in rows)
-    return Answer(0, f"{TAG}\n{(live or qstat()).out}{END}\n{lines}{END}\n", "")
+    return ShellResult(0, f"{TAG}\n{(live or qstat()).out}{END}\n{lines}{END}\n", "")
 
 
 def ended(failed: int, exit_status: int, start: int = 1795182000, end: int = 1795182010) -> RemoteJob:
@@ -49,11 +49,11 @@ def ended(failed: int, exit_status: int, start: int = 1795182000, end: int = 179
 
 
 def test_an_accepted_array_has_an_id_for_each_index() -> None:
-    ids = GRID_ENGINE.parse_submit(Answer(0, "7.1-30:1\n", ""), REQUEST)
+    ids = GRID_ENGINE.parse_submit(ShellResult(0, "7.1-30:1\n", ""), REQUEST)
     assert (list(ids), ids[30]) == (list(range(1, 31)), "7.30")
     for out in ("7.1-3:1\n", "7.1-30:1", "7\n", "7.1-30:2\n"):
-        with pytest.raises(AnswerUnreadable):
-            GRID_ENGINE.parse_submit(Answer(0, out, ""), REQUEST)
+        with pytest.raises(UnreadableOutput):
+            GRID_ENGINE.parse_submit(ShellResult(0, out, ""), REQUEST)
 
 
 @pytest.mark.parametrize("name", ["submit-refused", "submit-refused-impossible", "submit-refused-resource"])
@@ -80,29 +80,29 @@ def test_the_largest_array_is_told() -> None:
     ],
 )
 def test_a_submission_without_a_clear_answer_is_no_refusal(err: str) -> None:
-    with pytest.raises(AnswerUnreadable):
-        GRID_ENGINE.parse_submit(Answer(1, "", err), REQUEST)
+    with pytest.raises(UnreadableOutput):
+        GRID_ENGINE.parse_submit(ShellResult(1, "", err), REQUEST)
 
 
 STATES = {
-    RemoteState.WAITING: "qw Rq dqw Rwq",
-    RemoteState.HELD: "hqw hRwq Eqw Ehqw EhRqw dEqw",
-    RemoteState.RUNNING: "r t hr Rr Rt dr dt dRr dRt hRr",
-    RemoteState.SUSPENDED: "s S T ts tS tT St Rs RS RT Rts RtS ds dS dT dRs sS",
-    RemoteState.UNKNOWN: "z X new R d",
+    RemoteJobState.WAITING: "qw Rq dqw Rwq",
+    RemoteJobState.HELD: "hqw hRwq Eqw Ehqw EhRqw dEqw",
+    RemoteJobState.RUNNING: "r t hr Rr Rt dr dt dRr dRt hRr",
+    RemoteJobState.SUSPENDED: "s S T ts tS tT St Rs RS RT Rts RtS ds dS dT dRs sS",
+    RemoteJobState.UNKNOWN: "z X new R d",
 }
 
 
 @pytest.mark.parametrize(("state", "letters"), [(state, one) for state, some in STATES.items() for one in some.split()])
-def test_each_combination_of_letters_is_understood(state: RemoteState, letters: str) -> None:
+def test_each_combination_of_letters_is_understood(state: RemoteJobState, letters: str) -> None:
     [job] = GRID_ENGINE.parse_status(qstat(listed(letters)), "cigri-")
     assert (job.state, job.restarts) == (state, int("R" in letters))
-    assert bool(job.reason) == (state == RemoteState.UNKNOWN or "E" in letters)
+    assert bool(job.reason) == (state == RemoteJobState.UNKNOWN or "E" in letters)
 
 
 def test_a_running_job_has_a_node_and_a_start_in_any_zone() -> None:
     [job] = GRID_ENGINE.parse_status(qstat(listed("r", "7")), "cigri-")
-    assert job == RemoteJob(TAG, 7, "5.7", RemoteState.RUNNING, node="node7", started=1795181077.0)
+    assert job == RemoteJob(TAG, 7, "5.7", RemoteJobState.RUNNING, node="node7", started=1795181077.0)
     assert "TZ=UTC" in GRID_ENGINE.status("cigri-")
 
 
@@ -120,59 +120,59 @@ def test_only_names_with_the_prefix_are_ours_and_what_is_no_array_is_not() -> No
 
 @pytest.mark.parametrize("tasks", ["1-3", "1-", "a", "1,,2", "1-9:x"])
 def test_a_list_of_tasks_that_cannot_be_read_is_no_list(tasks: str) -> None:
-    with pytest.raises(AnswerUnreadable):
+    with pytest.raises(UnreadableOutput):
         GRID_ENGINE.parse_status(qstat(listed("qw", tasks)), "cigri-")
 
 
 def test_jobs_in_error_wait_and_say_so() -> None:
     jobs = GRID_ENGINE.parse_status(reply("status-of-errors"), "cigri-recorded-error")
-    assert [(job.state, job.reason) for job in jobs] == [(RemoteState.HELD, "state Eqw")] * 2
+    assert [(job.state, job.reason) for job in jobs] == [(RemoteJobState.HELD, "state Eqw")] * 2
 
 
 def test_jobs_in_deletion_on_a_lost_node_still_live() -> None:
     jobs = GRID_ENGINE.parse_status(reply("status-of-deleted-jobs"), "cigri-recorded-lost")
-    assert {job.index: job.state for job in jobs} == dict.fromkeys((1, 2, 3), RemoteState.RUNNING)
+    assert {job.index: job.state for job in jobs} == dict.fromkeys((1, 2, 3), RemoteJobState.RUNNING)
 
 
 @pytest.mark.parametrize(
     ("failed", "exit_status", "state", "exit_code"),
     [
-        (0, 0, RemoteState.SUCCEEDED, 0),
-        (0, 3, RemoteState.FAILED, 3),
-        (0, 143, RemoteState.PREEMPTED, 143),
-        (30, 100, RemoteState.FAILED, 100),
-        (25, 99, RemoteState.UNKNOWN, None),
-        (37, 137, RemoteState.OUT_OF_MEMORY, 137),
-        (100, 137, RemoteState.KILLED, 137),
-        (100, 138, RemoteState.TIMEOUT, 138),
-        (100, 139, RemoteState.FAILED, 139),
-        (100, 143, RemoteState.PREEMPTED, 143),
-        (100, 0, RemoteState.NODE_FAILED, None),
-        (19, 0, RemoteState.NODE_FAILED, None),
-        (28, 0, RemoteState.NODE_FAILED, None),
+        (0, 0, RemoteJobState.SUCCEEDED, 0),
+        (0, 3, RemoteJobState.FAILED, 3),
+        (0, 143, RemoteJobState.PREEMPTED, 143),
+        (30, 100, RemoteJobState.FAILED, 100),
+        (25, 99, RemoteJobState.UNKNOWN, None),
+        (37, 137, RemoteJobState.OUT_OF_MEMORY, 137),
+        (100, 137, RemoteJobState.KILLED, 137),
+        (100, 138, RemoteJobState.TIMEOUT, 138),
+        (100, 139, RemoteJobState.FAILED, 139),
+        (100, 143, RemoteJobState.PREEMPTED, 143),
+        (100, 0, RemoteJobState.NODE_FAILED, None),
+        (19, 0, RemoteJobState.NODE_FAILED, None),
+        (28, 0, RemoteJobState.NODE_FAILED, None),
     ],
 )
-def test_how_a_job_failed_tells_its_end(failed: int, exit_status: int, state: RemoteState, exit_code: int) -> None:
+def test_how_a_job_failed_tells_its_end(failed: int, exit_status: int, state: RemoteJobState, exit_code: int) -> None:
     job = ended(failed, exit_status)
     assert (job.state, job.exit_code, bool(job.reason)) == (state, exit_code, failed != 0)
 
 
 def test_the_time_tells_which_limit_was_exceeded() -> None:
-    assert ended(37, 137, end=1795182059).state == RemoteState.OUT_OF_MEMORY
-    assert ended(37, 137, end=1795182060).state == RemoteState.TIMEOUT
-    assert GRID_ENGINE.parse_history(reply("history-of-a-greedy-job"))[0].state == RemoteState.OUT_OF_MEMORY
+    assert ended(37, 137, end=1795182059).state == RemoteJobState.OUT_OF_MEMORY
+    assert ended(37, 137, end=1795182060).state == RemoteJobState.TIMEOUT
+    assert GRID_ENGINE.parse_history(reply("history-of-a-greedy-job"))[0].state == RemoteJobState.OUT_OF_MEMORY
 
 
 def test_a_job_that_lives_again_is_not_at_its_end() -> None:
     row = f"node7:{TAG}:5:1795182000:1795182010:25:99:1:NONE"
-    for letters, state in (("Rq", RemoteState.WAITING), ("Rr", RemoteState.RUNNING)):
+    for letters, state in (("Rq", RemoteJobState.WAITING), ("Rr", RemoteJobState.RUNNING)):
         [job] = GRID_ENGINE.parse_history(history(row, live=qstat(listed(letters))))
         assert (job.state, job.restarts) == (state, 1)
 
 
 def test_jobs_of_a_lost_node_have_failed_with_it() -> None:
     jobs = GRID_ENGINE.parse_history(reply("history-of-a-lost-node"))
-    assert {(job.state, job.exit_code, job.node) for job in jobs} == {(RemoteState.NODE_FAILED, None, "gamma")}
+    assert {(job.state, job.exit_code, job.node) for job in jobs} == {(RemoteJobState.NODE_FAILED, None, "gamma")}
 
 
 def test_live_jobs_that_were_not_asked_for_are_not_in_the_history() -> None:
@@ -181,7 +181,7 @@ def test_live_jobs_that_were_not_asked_for_are_not_in_the_history() -> None:
 
 @pytest.mark.parametrize("row", ["x", "a:b:c:d:e:f:g:h:i", f"node7:{TAG}:5:1:2:0::1:"])
 def test_a_record_that_cannot_be_read_is_no_oblivion(row: str) -> None:
-    with pytest.raises(AnswerUnreadable):
+    with pytest.raises(UnreadableOutput):
         GRID_ENGINE.parse_history(history(row))
 
 
@@ -196,11 +196,11 @@ def test_a_cancel_is_taken_or_an_error() -> None:
         'job "30" task "77" does not exist',
         "job 37 is already in deletion",
     )
-    GRID_ENGINE.parse_cancel(Answer(0, "".join(f"{line}\n" for line in lines) + f"{END}\n", ""))
+    GRID_ENGINE.parse_cancel(ShellResult(0, "".join(f"{line}\n" for line in lines) + f"{END}\n", ""))
     denied = 'bob - you do not have the necessary privileges to delete the job "30"'
     for out in (f"{lines[0]}\n{denied}\n{END}\n", f"{lines[0]}\n", f"sh: 1: qdel: not found\n{END}\n"):
-        with pytest.raises(AnswerUnreadable):
-            GRID_ENGINE.parse_cancel(Answer(0, out, ""))
+        with pytest.raises(UnreadableOutput):
+            GRID_ENGINE.parse_cancel(ShellResult(0, out, ""))
 
 
 def test_a_control_is_taken_or_an_error() -> None:
@@ -212,16 +212,16 @@ def test_a_control_is_taken_or_an_error() -> None:
         'denied: job "99999" does not exist',
         "Modify operation can not be applied on job-array task 41.17 in pending/hold state",
     )
-    GRID_ENGINE.parse_control(Answer(0, "".join(f"{line}\n" for line in lines) + f"{END}\n", ""))
+    GRID_ENGINE.parse_control(ShellResult(0, "".join(f"{line}\n" for line in lines) + f"{END}\n", ""))
     for denied in (
         'denied: "bob" must be at least owner of job 30 to change job attributes',
         'bob - you have no permission to modify job "30"',
     ):
-        with pytest.raises(AnswerUnreadable):
-            GRID_ENGINE.parse_control(Answer(0, f"{denied}\n{END}\n", ""))
+        with pytest.raises(UnreadableOutput):
+            GRID_ENGINE.parse_control(ShellResult(0, f"{denied}\n{END}\n", ""))
 
 
-def qhost(names: str, *hosts: dict[str, tuple[int, int, str]]) -> Answer:
+def qhost(names: str, *hosts: dict[str, tuple[int, int, str]]) -> ShellResult:
     """Each host has queues with slots, used ones, and states."""
     body = ""
     for host in hosts:
@@ -231,7 +231,7 @@ def qhost(names: str, *hosts: dict[str, tuple[int, int, str]]) -> Answer:
             texts = "".join(f"<queuevalue name='{key}'>{value}</queuevalue>" for key, value in values.items())
             queues += f"<queue name='{name}'>{texts}</queue>"
         body += f"<host name='n'>{queues}</host>"
-    return Answer(0, f"{names}\n<qhost>{body}</qhost>\n", "")
+    return ShellResult(0, f"{names}\n<qhost>{body}</qhost>\n", "")
 
 
 def test_a_core_that_several_queues_share_counts_once() -> None:
@@ -258,14 +258,14 @@ def test_recorded_capacities() -> None:
     assert found["suspended"].free == found["disabled"].free == found["lost"].free == 0
     assert found["lost"] == Capacity(16, 0, 0, 16)
     for name in ("capacity-unknown-queue", "down-capacity"):
-        with pytest.raises(AnswerUnreadable):
+        with pytest.raises(UnreadableOutput):
             driver.parse_capacity(reply(name))
 
 
 def test_a_probe_says_the_version_when_a_qmaster_answers() -> None:
     assert GRID_ENGINE.parse_probe(reply("probe")) == "Grid Engine 8.1.9"
-    assert GRID_ENGINE.parse_probe(Answer(0, f"OGS/GE 2011.11p1\n{END}\n", "")) == "Grid Engine OGS/GE 2011.11p1"
-    with pytest.raises(AnswerUnreadable):
+    assert GRID_ENGINE.parse_probe(ShellResult(0, f"OGS/GE 2011.11p1\n{END}\n", "")) == "Grid Engine OGS/GE 2011.11p1"
+    with pytest.raises(UnreadableOutput):
         GRID_ENGINE.parse_probe(reply("down-probe"))
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from cigri.drivers import BatchRequest, Control, RemoteJob, RemoteState, ResourceRequest, load
+from cigri.drivers import BatchRequest, JobControl, RemoteJob, RemoteJobState, ResourceRequest, load
 from cigri.errors import ArrayTooLarge, SubmissionRefused
-from cigri.shell.results import Answer
+from cigri.shell.results import ShellResult
 from tests.drivers.conformance import PREFIX, RIVAL, USER, Batch, Conformance, Site, until
 from tests.replies.record import Recorder
 
@@ -37,10 +37,10 @@ SAYS = 'printf "%s|" "$NSLOTS" "$PE" "$QUEUE" "$TMPDIR" >"$1/said"; cigri_nodes 
 
 @dataclass
 class GridEngineSite(Site):
-    def run(self, user: str, script: str) -> Answer:
+    def run(self, user: str, script: str) -> ShellResult:
         command = [str(TESTBED), "exec", "gamma", user, "sh", "-c", 'eval "$(cat)"']
         done = subprocess.run(command, input=script, capture_output=True, text=True, timeout=60)
-        return Answer(done.returncode, done.stdout, done.stderr)
+        return ShellResult(done.returncode, done.stdout, done.stderr)
 
     def stop_controller(self) -> None:
         subprocess.run([str(TESTBED), "daemon", "gamma", "kill", "sge_qmaster"], check=True)
@@ -72,9 +72,9 @@ def record_more(recorder: Recorder) -> None:
     greedy.history()
     recorder.keep("history-of-a-greedy-job")
     two = site.submit(BatchRequest("two", 2, 600))
-    two.until_seen(RemoteState.RUNNING)
+    two.until_seen(RemoteJobState.RUNNING)
     rival = site.submit(BatchRequest("rival2", 1, 600, ResourceRequest(cpu=2), besteffort=False), user=RIVAL)
-    rival.until_seen(RemoteState.RUNNING)
+    rival.until_seen(RemoteJobState.RUNNING)
     recorder.ask("capacity-suspended", USER, driver.capacity(""))
     rival.cancel([1])
     two.until_ended()
@@ -150,19 +150,19 @@ class TestGridEngine(Conformance):
     def test_the_walltime_is_kept_with_notice(self, site: Site, overtime: Batch) -> None:
         """Grid Engine lets 90 s pass between a notice and the end, however few were asked for: so one has no notice."""
         [job] = overtime.until_ended().values()
-        assert job.state == RemoteState.TIMEOUT
+        assert job.state == RemoteJobState.TIMEOUT
         noticed = site.submit(BatchRequest("noticed", 1, 60, notice=58))
         until(lambda: noticed.said("warned") == "warned\n")
-        assert [job.state for job in noticed.live().values()] == [RemoteState.RUNNING]
+        assert [job.state for job in noticed.live().values()] == [RemoteJobState.RUNNING]
         noticed.cancel([1])
 
     def test_a_job_that_ends_by_the_notice_has_exceeded_its_walltime(self, site: Site) -> None:
         batch = site.submit(BatchRequest("simple", 1, 60, notice=59), "trap - USR1\nsleep 60\n")
-        assert batch.until_ended()[1].state == RemoteState.TIMEOUT
+        assert batch.until_ended()[1].state == RemoteJobState.TIMEOUT
 
     def test_a_job_over_its_memory_is_told_from_one_over_its_time(self, site: Site) -> None:
         batch = site.submit(BatchRequest("greedy", 1, 60, ResourceRequest(mem=300)), GREEDY)
-        assert batch.until_ended()[1].state == RemoteState.OUT_OF_MEMORY
+        assert batch.until_ended()[1].state == RemoteJobState.OUT_OF_MEMORY
 
     def test_no_exit_status_makes_grid_engine_begin_a_job_anew_or_keep_it_in_error(self, site: Site) -> None:
         batch = site.submit(BatchRequest("odd", 3, 60), 'echo >>"$1/begun"; exit $((97 + CIGRI_INDEX))\n')
@@ -214,8 +214,11 @@ class TestGridEngine(Conformance):
     def test_normal_jobs_are_suspended_and_resumed(self, site: Site) -> None:
         site.driver = load("gridengine", {"queue": "all.q"})
         batch = site.submit(BatchRequest("pausing", 1, 60, besteffort=False))
-        batch.until_seen(RemoteState.RUNNING)
-        for verb, state in ((Control.SUSPEND, RemoteState.SUSPENDED), (Control.RESUME, RemoteState.RUNNING)):
+        batch.until_seen(RemoteJobState.RUNNING)
+        for verb, state in (
+            (JobControl.SUSPEND, RemoteJobState.SUSPENDED),
+            (JobControl.RESUME, RemoteJobState.RUNNING),
+        ):
             site.control(verb, [*batch.ids.values(), site.unknown_id])
             batch.until_seen(state)
         batch.cancel([1])

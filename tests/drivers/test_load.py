@@ -10,9 +10,9 @@ import pytest
 
 from cigri import drivers
 from cigri.database import Database
-from cigri.drivers import BatchRequest, RemoteState, find, load, names
+from cigri.drivers import BatchRequest, RemoteJobState, find, load, names
 from cigri.errors import ConfigError
-from cigri.shell.results import Answer
+from cigri.shell.results import ShellResult
 from tests.drivers.conformance import until
 from tests.grid import QUICK, Grid, Site
 
@@ -54,16 +54,16 @@ def test_a_driver_of_another_package_is_found_by_its_entry_point(
     (tmp_path / "job").chmod(0o755)
     monkeypatch.setenv("HOME", str(tmp_path))
 
-    def run(script: str) -> Answer:
+    def run(script: str) -> ShellResult:
         done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120)
-        return Answer(done.returncode, done.stdout, done.stderr)
+        return ShellResult(done.returncode, done.stdout, done.stderr)
 
     assert driver.parse_submit(run(driver.submit(request)), request) == {1: "cigri.1/1", 2: "cigri.1/2"}
     until(lambda: driver.parse_status(run(driver.status("cigri.")), "cigri.") == [])
     jobs = driver.parse_history(run(driver.history([("cigri.1", 1, ""), ("cigri.1", 2, "")])))
     assert [(job.index, job.state, job.exit_code) for job in jobs] == [
-        (1, RemoteState.SUCCEEDED, 0),
-        (2, RemoteState.FAILED, 1),
+        (1, RemoteJobState.SUCCEEDED, 0),
+        (2, RemoteJobState.FAILED, 1),
     ]
     with pytest.raises(ConfigError, match="no options, not even speed"):
         load("at_once", {"speed": 1})

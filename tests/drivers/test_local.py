@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from cigri import drivers
-from cigri.drivers import BatchRequest, Driver, RemoteJob, RemoteState, ResourceRequest, load
-from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
-from cigri.shell.results import Answer
+from cigri.drivers import BatchRequest, Driver, RemoteJob, RemoteJobState, ResourceRequest, load
+from cigri.errors import ConfigError, SubmissionRefused, UnreadableOutput
+from cigri.shell.results import ShellResult
 from tests.localbatch.host import Host
 
 JOB = """#!/bin/sh
@@ -37,9 +37,9 @@ class Cluster:
         (self.batch / "job").write_text(JOB.format(prelude=self.driver.prelude))
         (self.batch / "job").chmod(0o755)
 
-    def run(self, script: str) -> Answer:
+    def run(self, script: str) -> ShellResult:
         done = subprocess.run(["sh"], cwd=self.batch, input=script, capture_output=True, text=True, timeout=60)
-        return Answer(done.returncode, done.stdout, done.stderr)
+        return ShellResult(done.returncode, done.stdout, done.stderr)
 
     def submit(self, tag: str, size: int, **wishes: Any) -> dict[int, str]:
         request = BatchRequest(tag, size, 60, **wishes)
@@ -74,21 +74,21 @@ def test_a_batch_lives_from_submission_to_history(cluster: Cluster) -> None:
     cluster.host.wait_for(lambda: len(cluster.live()) == 4)
     cluster.host.wait_for(lambda: len((cluster.batch / "ran").read_text().splitlines()) == 5)
     live = {job.index: job for job in cluster.live("cigri.1")}
-    assert [live[index].state for index in (3, 4, 5, 6)] == [RemoteState.RUNNING] * 3 + [RemoteState.WAITING]
+    assert [live[index].state for index in (3, 4, 5, 6)] == [RemoteJobState.RUNNING] * 3 + [RemoteJobState.WAITING]
     assert live[3].started is not None
     assert live[6].reason == "needs cpu=1, free 0"
     assert {job.tag for job in live.values()} == {"cigri.1.b7"}
     done, failed, running, waiting = cluster.history(*(("cigri.1.b7", index, ids[index]) for index in (1, 2, 3, 6)))
-    assert (done.state, done.exit_code, done.remote_id) == (RemoteState.SUCCEEDED, 0, "1_1")
-    assert (failed.state, failed.exit_code) == (RemoteState.FAILED, 3)
-    assert (running.state, waiting.state) == (RemoteState.RUNNING, RemoteState.WAITING)
+    assert (done.state, done.exit_code, done.remote_id) == (RemoteJobState.SUCCEEDED, 0, "1_1")
+    assert (failed.state, failed.exit_code) == (RemoteJobState.FAILED, 3)
+    assert (running.state, waiting.state) == (RemoteJobState.RUNNING, RemoteJobState.WAITING)
     assert done.started is not None
     assert done.ended is not None
     assert done.started <= done.ended
     cluster.cancel(*ids.values(), "77_1")
     cluster.host.wait_for(lambda: not cluster.live())
     assert {job.state for job in cluster.history(("cigri.1.b7", 3, ""), ("cigri.1.b7", 6, "1_6"))} == {
-        RemoteState.KILLED
+        RemoteJobState.KILLED
     }
 
 
@@ -122,12 +122,14 @@ def test_how_full_it_is_and_what_it_lists_are_told_at_once(cluster: Cluster) -> 
     assert {job.tag for job in cluster.driver.parse_status(status, "cigri.")} == {"cigri.1.b7"}
 
 
-@pytest.mark.parametrize("answer", [Answer(3, "", "no daemon"), Answer(0, "", ""), Answer(0, '{"end":0}\n', "")])
-def test_half_an_overview_is_no_empty_queue(driver: Driver, answer: Answer) -> None:
+@pytest.mark.parametrize(
+    "answer", [ShellResult(3, "", "no daemon"), ShellResult(0, "", ""), ShellResult(0, '{"end":0}\n', "")]
+)
+def test_half_an_overview_is_no_empty_queue(driver: Driver, answer: ShellResult) -> None:
     capacity, status = driver.split_overview(answer)
-    with pytest.raises(AnswerUnreadable):
+    with pytest.raises(UnreadableOutput):
         driver.parse_capacity(capacity)
-    with pytest.raises(AnswerUnreadable):
+    with pytest.raises(UnreadableOutput):
         driver.parse_status(status, "cigri.")
 
 
@@ -152,7 +154,7 @@ def test_what_this_cluster_never_offers_is_known_beforehand(driver: Driver) -> N
 
 @pytest.mark.process
 def test_a_queue_has_no_capacity(cluster: Cluster) -> None:
-    with pytest.raises(AnswerUnreadable, match="has no queue"):
+    with pytest.raises(UnreadableOutput, match="has no queue"):
         cluster.driver.parse_capacity(cluster.run(cluster.driver.capacity("night")))
 
 
@@ -165,7 +167,7 @@ def test_the_probe_tells_the_pools(cluster: Cluster) -> None:
 def test_a_vanished_job_is_over_though_nobody_saw_how(driver: Driver) -> None:
     line = '{"name":"a","index":1,"id":"1_1","state":"%s","exit_code":null,"started":1.5,"ended":2.5,"reason":""}\n'
     words = ("vanished", "timeout", "node_failed", "starting", "melted")
-    answer = Answer(0, "".join(line % word for word in words) + '{"end":5}\n', "")
+    answer = ShellResult(0, "".join(line % word for word in words) + '{"end":5}\n', "")
     assert [job.state.name for job in driver.parse_history(answer)] == [
         "FAILED",
         "TIMEOUT",
@@ -187,7 +189,7 @@ def test_a_job_that_is_already_gone_is_cancelled_without_error(cluster: Cluster)
 
 
 LINE = '{"array":1,"size":2,"cancelled":0,"pid":1,"uid":1,"pools":{"cpu":{"total":2,"free":2}}}\n'
-PARSERS: list[Callable[[Driver, Answer], object]] = [
+PARSERS: list[Callable[[Driver, ShellResult], object]] = [
     lambda driver, answer: driver.parse_submit(answer, BatchRequest("a", 2, 60)),
     lambda driver, answer: driver.parse_status(answer, ""),
     lambda driver, answer: driver.parse_history(answer),
@@ -201,30 +203,30 @@ PARSERS: list[Callable[[Driver, Answer], object]] = [
 @pytest.mark.parametrize(
     "answer",
     [
-        Answer(0, "", ""),
-        Answer(0, "\n", ""),
-        Answer(0, LINE, ""),
-        Answer(0, LINE + '{"end":1}', ""),
-        Answer(0, LINE + '{"end":2}\n', ""),
-        Answer(0, LINE + LINE[:20], ""),
-        Answer(0, "[]\n" + '{"end":1}\n', ""),
-        Answer(0, '{"array":"1","name":2,"cancelled":-1,"pools":3}\n{"end":1}\n', ""),
-        Answer(0, "[" * 100_000 + "\n", ""),
-        Answer(1, LINE + '{"end":1}\n', "Traceback (most recent call last)"),
-        Answer(127, "", "sh: python: not found"),
-        Answer(3, "", "local batch system: the answer was cut off"),
+        ShellResult(0, "", ""),
+        ShellResult(0, "\n", ""),
+        ShellResult(0, LINE, ""),
+        ShellResult(0, LINE + '{"end":1}', ""),
+        ShellResult(0, LINE + '{"end":2}\n', ""),
+        ShellResult(0, LINE + LINE[:20], ""),
+        ShellResult(0, "[]\n" + '{"end":1}\n', ""),
+        ShellResult(0, '{"array":"1","name":2,"cancelled":-1,"pools":3}\n{"end":1}\n', ""),
+        ShellResult(0, "[" * 100_000 + "\n", ""),
+        ShellResult(1, LINE + '{"end":1}\n', "Traceback (most recent call last)"),
+        ShellResult(127, "", "sh: python: not found"),
+        ShellResult(3, "", "local batch system: the answer was cut off"),
     ],
 )
 def test_what_is_no_answer_is_never_taken_for_one(
-    driver: Driver, answer: Answer, parse: Callable[[Driver, Answer], object]
+    driver: Driver, answer: ShellResult, parse: Callable[[Driver, ShellResult], object]
 ) -> None:
-    with pytest.raises(AnswerUnreadable):
+    with pytest.raises(UnreadableOutput):
         parse(driver, answer)
 
 
 def test_an_array_of_another_size_is_not_ours(driver: Driver) -> None:
-    with pytest.raises(AnswerUnreadable, match="an array of 3 jobs"):
-        driver.parse_submit(Answer(0, '{"array":1,"size":2}\n{"end":1}\n', ""), BatchRequest("a", 3, 60))
+    with pytest.raises(UnreadableOutput, match="an array of 3 jobs"):
+        driver.parse_submit(ShellResult(0, '{"array":1,"size":2}\n{"end":1}\n', ""), BatchRequest("a", 3, 60))
 
 
 @pytest.mark.parametrize(

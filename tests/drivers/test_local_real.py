@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from cigri.drivers import BatchRequest, RemoteState, ResourceRequest, load
+from cigri.drivers import BatchRequest, RemoteJobState, ResourceRequest, load
 from cigri.localbatch import client
-from cigri.shell.results import Answer
+from cigri.shell.results import ShellResult
 from tests.drivers.conformance import USER, Batch, Conformance, Site
 from tests.localbatch.host import Host
 
@@ -31,7 +31,7 @@ class LocalSite(Site):
     host: Host
     copy: str  # the directory of one of the client
 
-    def run(self, user: str, script: str) -> Answer:
+    def run(self, user: str, script: str) -> ShellResult:
         other = None
         if user == self.rival:  # to whom this interpreter and these sources may be closed
             other, script = NOBODY, script.replace(sys.executable, PYTHON).replace(CLIENT, self.copy)
@@ -39,7 +39,7 @@ class LocalSite(Site):
         done = subprocess.run(
             ["sh"], cwd=place, user=other, group=other, input=script, capture_output=True, text=True, timeout=60
         )
-        return Answer(done.returncode, done.stdout, done.stderr)
+        return ShellResult(done.returncode, done.stdout, done.stderr)
 
     def stop_controller(self) -> None:
         """Without its spool no daemon can be reached, nor started."""
@@ -93,10 +93,10 @@ class TestLocal(Conformance):
     def test_besteffort_jobs_give_way(self, site: Site) -> None:
         """Here none does: all jobs are equal."""
         first = site.submit(BatchRequest("victims", 2, 600, ResourceRequest(cpu=6)))
-        first.until_seen(RemoteState.RUNNING)
+        first.until_seen(RemoteJobState.RUNNING)
         second = site.submit(BatchRequest("rival", 1, 600, ResourceRequest(cpu=6), besteffort=False), user=USER)
-        second.until_seen(RemoteState.WAITING)
+        second.until_seen(RemoteJobState.WAITING)
         first.cancel([1, 2])
-        second.until_seen(RemoteState.RUNNING)
+        second.until_seen(RemoteJobState.RUNNING)
         second.cancel([1])
         second.until_ended()

@@ -6,23 +6,23 @@ from collections.abc import Mapping
 import pytest
 
 from cigri.drivers import load
-from cigri.errors import AnswerUnreadable
+from cigri.errors import UnreadableOutput
 from cigri.requirements.value_kinds import Value
-from cigri.resources.nodes import NodeClass, alike
-from cigri.shell.results import Answer
+from cigri.resources.nodes import AlikeNodes, alike
+from cigri.shell.results import ShellResult
 from tests.drivers.recorded import find, load_driver
 
 MB = 1024**2
 THIN: dict[str, Value] = {"cores": 32, "memory": 192000 * MB, "features": ["avx512", "ib"]}
 
 
-def slurm(*lines: str, **options: object) -> list[NodeClass]:
-    return load("slurm", options).parse_nodes(Answer(0, "\n".join([*lines, "cigri-end\n"]), ""))
+def slurm(*lines: str, **options: object) -> list[AlikeNodes]:
+    return load("slurm", options).parse_nodes(ShellResult(0, "\n".join([*lines, "cigri-end\n"]), ""))
 
 
-def oar(*resources: Mapping[str, object], **options: object) -> list[NodeClass]:
+def oar(*resources: Mapping[str, object], **options: object) -> list[AlikeNodes]:
     text = json.dumps({str(i): resource for i, resource in enumerate(resources, start=1)})
-    return load("oar", options).parse_nodes(Answer(0, f"{text}\ncigri-oar-end\n", ""))
+    return load("oar", options).parse_nodes(ShellResult(0, f"{text}\ncigri-oar-end\n", ""))
 
 
 def core(number: int, node: str = "n1", **more: object) -> dict[str, object]:
@@ -39,8 +39,8 @@ def core(number: int, node: str = "n1", **more: object) -> dict[str, object]:
 
 def test_the_nodes_of_slurm_are_those_of_its_partitions_and_the_default_one_is_for_jobs_that_name_none() -> None:
     found = slurm("thin*|20|32|192000|ib,avx512|(null)|2-00:00:00", "fat|2|64|1500000+|(null)|(null)|infinite")
-    fat = NodeClass({"cores": 64, "memory": 1500000 * MB, "features": []}, 2, "fat")
-    thin = NodeClass(THIN | {"max_walltime": 172800}, 20, "thin")
+    fat = AlikeNodes({"cores": 64, "memory": 1500000 * MB, "features": []}, 2, "fat")
+    thin = AlikeNodes(THIN | {"max_walltime": 172800}, 20, "thin")
     assert sorted(found, key=lambda one: one.queue or "") == [thin._replace(queue=""), fat, thin]
 
 
@@ -84,8 +84,8 @@ def test_the_resources_of_oar_are_put_together_to_nodes_with_the_properties_that
     fat = [core(n, "n3", cputype="epyc", mem=2000, disk=f"sd{n}") for n in range(3)]
     thin = [core(n, f"n{n // 2}", cputype="xeon", mem=1000, gpu_model=None, ib="") for n in range(10, 14)]
     assert sorted(oar(*fat, *thin), key=lambda one: one.nodes) == [
-        NodeClass({"cores": 3, "cputype": "epyc", "mem": 2000}, 1),
-        NodeClass({"cores": 2, "cputype": "xeon", "mem": 1000}, 2),
+        AlikeNodes({"cores": 3, "cputype": "epyc", "mem": 2000}, 1),
+        AlikeNodes({"cores": 2, "cputype": "xeon", "mem": 1000}, 2),
     ]
 
 
@@ -107,7 +107,7 @@ def test_the_memory_of_oar_nodes_is_in_the_property_that_the_settings_name() -> 
 
 def test_a_node_of_oar_that_is_gone_for_good_is_none_and_one_that_is_absent_is() -> None:
     found = oar(core(1, "n1", state="Dead"), core(2, "n2", state="Absent"), core(3, "n3", state="Suspected"))
-    assert found == [NodeClass({"cores": 1}, 2)]
+    assert found == [AlikeNodes({"cores": 1}, 2)]
 
 
 GRIDENGINE = """\
@@ -165,35 +165,35 @@ N1: dict[str, Value] = {
 
 def test_the_hosts_of_grid_engine_have_the_complex_values_that_they_and_their_queues_were_given() -> None:
     """Of a host that is down nothing is known."""
-    found = load("gridengine", {"queue": "all.q"}).parse_nodes(Answer(0, GRIDENGINE, ""))
+    found = load("gridengine", {"queue": "all.q"}).parse_nodes(ShellResult(0, GRIDENGINE, ""))
     fat = {**{key: value for key, value in N1.items() if key != "max_walltime"}, "cores": 8, "big": True}
-    assert found == [NodeClass(N1, 1, ""), NodeClass(N1, 1, "all.q"), NodeClass(fat, 1, "fat.q")]
+    assert found == [AlikeNodes(N1, 1, ""), AlikeNodes(N1, 1, "all.q"), AlikeNodes(fat, 1, "fat.q")]
 
 
 def test_properties_have_the_names_that_the_settings_give_to_complexes() -> None:
     complexes = {"accelerators": "gpu <=", "model": "==", "limit": "h_vmem <="}
-    found = load("gridengine", {"complexes": complexes}).parse_nodes(Answer(0, GRIDENGINE, ""))
+    found = load("gridengine", {"complexes": complexes}).parse_nodes(ShellResult(0, GRIDENGINE, ""))
     told = found[0].properties
     assert (told["accelerators"], told["model"], told["limit"]) == (4, "tesla", 64 * 1024**3)
     assert not {"gpu", "h_vmem"} & told.keys()
 
 
 def test_without_a_queue_in_the_settings_of_a_grid_engine_cluster_jobs_go_to_any() -> None:
-    found = load("gridengine", {}).parse_nodes(Answer(0, GRIDENGINE, ""))
+    found = load("gridengine", {}).parse_nodes(ShellResult(0, GRIDENGINE, ""))
     assert [one.queue for one in found] == ["", "", "all.q", "fat.q"]
 
 
 @pytest.mark.parametrize("cut", ["qname                 all.q", "name='slots'", "</qhost>"])
 def test_an_answer_of_grid_engine_in_which_something_is_missing_is_none(cut: str) -> None:
-    with pytest.raises(AnswerUnreadable):
-        load("gridengine", {}).parse_nodes(Answer(0, GRIDENGINE.replace(cut, "", 1), ""))
+    with pytest.raises(UnreadableOutput):
+        load("gridengine", {}).parse_nodes(ShellResult(0, GRIDENGINE.replace(cut, "", 1), ""))
 
 
 def test_the_local_cluster_is_as_large_as_its_pools() -> None:
     pools = {name: {"total": total, "free": 0} for name, total in {"cpu": 8, "mem": 1000, "gpu": 2, "a.b": 1}.items()}
-    answer = Answer(0, json.dumps({"pools": pools}) + '\n{"end":1}\n', "")
+    answer = ShellResult(0, json.dumps({"pools": pools}) + '\n{"end":1}\n', "")
     found = load("local", {"spool": "/x"}).parse_nodes(answer)
-    assert found == [NodeClass({"cores": 8, "memory": 1000 * MB, "gpus": 2}, 1)]
+    assert found == [AlikeNodes({"cores": 8, "memory": 1000 * MB, "gpus": 2}, 1)]
 
 
 def test_the_real_answers_tell_memory_and_features() -> None:
@@ -205,11 +205,11 @@ def test_the_real_answers_tell_memory_and_features() -> None:
     assert {name for one in told["slurm"] for name in one.properties} >= {"cores", "memory", "features", "gpus"}
     assert {one.properties["mem"] for one in told["oar"]} == {1000, 2000}
     assert {one.properties["platform"] for one in told["gridengine"]} == {"lx-amd64"}
-    assert told["local"] == [NodeClass({"cores": 16, "memory": 1000 * MB}, 1)]
+    assert told["local"] == [AlikeNodes({"cores": 16, "memory": 1000 * MB}, 1)]
 
 
 def test_classes_that_are_alike_are_one_and_their_order_says_nothing() -> None:
-    a, b = NodeClass({"x": 1, "y": "z"}, 2), NodeClass({"y": "z", "x": 1}, 3)
-    other = NodeClass({"x": 1, "y": "z"}, 1, "q")
+    a, b = AlikeNodes({"x": 1, "y": "z"}, 2), AlikeNodes({"y": "z", "x": 1}, 3)
+    other = AlikeNodes({"x": 1, "y": "z"}, 1, "q")
     assert alike([a, other, b]) == alike([b, a, other])
     assert {(one.queue, one.nodes) for one in alike([a, other, b])} == {(None, 5), ("q", 1)}

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from cigri.drivers import BatchRequest, Capacity, Control, RemoteJob, RemoteState, ResourceRequest, load
+from cigri.drivers import BatchRequest, Capacity, JobControl, RemoteJob, RemoteJobState, ResourceRequest, load
 from cigri.drivers.oar.output_parsing import END_OF_OAR_ANSWER
-from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
-from cigri.shell.results import Answer
+from cigri.errors import ConfigError, SubmissionRefused, UnreadableOutput
+from cigri.shell.results import ShellResult
 
 OAR = load("oar", {})
 TAG = "cigri-7-1"
@@ -41,8 +41,8 @@ def events(*types: str, **texts: str) -> list[dict[str, str]]:
     ]
 
 
-def listed(*jobs: dict[str, Any]) -> Answer:
-    return Answer(0, f"{json.dumps({str(one['Job_Id']): one for one in jobs})}\n{END_OF_OAR_ANSWER}\n", "")
+def listed(*jobs: dict[str, Any]) -> ShellResult:
+    return ShellResult(0, f"{json.dumps({str(one['Job_Id']): one for one in jobs})}\n{END_OF_OAR_ANSWER}\n", "")
 
 
 def history(*jobs: dict[str, Any]) -> RemoteJob:
@@ -143,18 +143,18 @@ def test_the_types_of_oar_and_of_the_site_are_allowed() -> None:
     ],
 )
 def test_a_submission_without_a_clear_answer_is_no_refusal(out: str) -> None:
-    with pytest.raises(AnswerUnreadable):
-        OAR.parse_submit(Answer(0, out, ""), REQUEST)
+    with pytest.raises(UnreadableOutput):
+        OAR.parse_submit(ShellResult(0, out, ""), REQUEST)
 
 
 def test_a_refusal_carries_the_words_of_oar_alone() -> None:
     said = "[ADMISSION RULE] Set default walltime to 7200.\nOAR_JOB_ID=-5\nThere are not enough resources\n"
     with pytest.raises(SubmissionRefused) as refused:
-        OAR.parse_submit(Answer(0, f"{said}{END_OF_OAR_ANSWER} 8\n", ""), REQUEST)
+        OAR.parse_submit(ShellResult(0, f"{said}{END_OF_OAR_ANSWER} 8\n", ""), REQUEST)
     assert str(refused.value) == "There are not enough resources"
     with pytest.raises(SubmissionRefused, match="unknown job type: foo"):
         OAR.parse_submit(
-            Answer(0, f"[ADMISSION RULE] Error: unknown job type: foo\n\n{END_OF_OAR_ANSWER} 254\n", ""), REQUEST
+            ShellResult(0, f"[ADMISSION RULE] Error: unknown job type: foo\n\n{END_OF_OAR_ANSWER} 254\n", ""), REQUEST
         )
 
 
@@ -164,20 +164,20 @@ KILL = ("FRAG_JOB_REQUEST", "SEND_KILL_JOB", "SWITCH_INTO_ERROR_STATE")
 @pytest.mark.parametrize(
     ("types", "state", "reason"),
     [
-        (("BESTEFFORT_KILL", *KILL), RemoteState.PREEMPTED, "some words"),
-        (("CHECKPOINT", "BESTEFFORT_KILL", *KILL, "EXTERMINATE_JOB"), RemoteState.PREEMPTED, "some words"),
-        (("WALLTIME", *KILL), RemoteState.TIMEOUT, "some words"),
-        (KILL, RemoteState.KILLED, "some words"),
-        ((*KILL, "EXTERMINATE_JOB"), RemoteState.KILLED, "some words"),
-        (("EXTERMINATE_JOB",), RemoteState.NODE_FAILED, "EXTERMINATE_JOB: some words"),
-        (("PING_CHECKER_NODE_SUSPECTED",), RemoteState.NODE_FAILED, "PING_CHECKER_NODE_SUSPECTED: some words"),
-        (("LAUNCHING_OAREXEC_TIMEOUT",), RemoteState.NODE_FAILED, "LAUNCHING_OAREXEC_TIMEOUT: some words"),
-        (("WORKING_DIRECTORY", "SWITCH_INTO_ERROR_STATE"), RemoteState.NODE_FAILED, "WORKING_DIRECTORY: some words"),
-        ((), RemoteState.NODE_FAILED, "OAR does not say why it failed"),
-        (("RESUBMIT_JOB_AUTOMATICALLY", "CPUSET_ERROR"), RemoteState.UNKNOWN, "some words"),
+        (("BESTEFFORT_KILL", *KILL), RemoteJobState.PREEMPTED, "some words"),
+        (("CHECKPOINT", "BESTEFFORT_KILL", *KILL, "EXTERMINATE_JOB"), RemoteJobState.PREEMPTED, "some words"),
+        (("WALLTIME", *KILL), RemoteJobState.TIMEOUT, "some words"),
+        (KILL, RemoteJobState.KILLED, "some words"),
+        ((*KILL, "EXTERMINATE_JOB"), RemoteJobState.KILLED, "some words"),
+        (("EXTERMINATE_JOB",), RemoteJobState.NODE_FAILED, "EXTERMINATE_JOB: some words"),
+        (("PING_CHECKER_NODE_SUSPECTED",), RemoteJobState.NODE_FAILED, "PING_CHECKER_NODE_SUSPECTED: some words"),
+        (("LAUNCHING_OAREXEC_TIMEOUT",), RemoteJobState.NODE_FAILED, "LAUNCHING_OAREXEC_TIMEOUT: some words"),
+        (("WORKING_DIRECTORY", "SWITCH_INTO_ERROR_STATE"), RemoteJobState.NODE_FAILED, "WORKING_DIRECTORY: some words"),
+        ((), RemoteJobState.NODE_FAILED, "OAR does not say why it failed"),
+        (("RESUBMIT_JOB_AUTOMATICALLY", "CPUSET_ERROR"), RemoteJobState.UNKNOWN, "some words"),
     ],
 )
-def test_the_events_of_a_job_say_whose_fault_it_was(types: tuple[str, ...], state: RemoteState, reason: str) -> None:
+def test_the_events_of_a_job_say_whose_fault_it_was(types: tuple[str, ...], state: RemoteJobState, reason: str) -> None:
     found = history(job(events=events(*types)))
     assert (found.state, found.reason, found.exit_code) == (state, reason, None)
 
@@ -185,18 +185,20 @@ def test_the_events_of_a_job_say_whose_fault_it_was(types: tuple[str, ...], stat
 @pytest.mark.parametrize(
     ("waited", "who", "state", "code"),
     [
-        (0, "", RemoteState.SUCCEEDED, 0),
-        (0, "metasched", RemoteState.SUCCEEDED, 0),
-        (66 << 8, "", RemoteState.FAILED, 66),
-        (9, "", RemoteState.FAILED, 137),
-        (139, "", RemoteState.FAILED, 139),
-        (143 << 8, "metasched", RemoteState.PREEMPTED, None),
-        (15, "metasched", RemoteState.PREEMPTED, None),
-        (143 << 8, "sarko", RemoteState.TIMEOUT, None),
-        (None, "", RemoteState.UNKNOWN, None),
+        (0, "", RemoteJobState.SUCCEEDED, 0),
+        (0, "metasched", RemoteJobState.SUCCEEDED, 0),
+        (66 << 8, "", RemoteJobState.FAILED, 66),
+        (9, "", RemoteJobState.FAILED, 137),
+        (139, "", RemoteJobState.FAILED, 139),
+        (143 << 8, "metasched", RemoteJobState.PREEMPTED, None),
+        (15, "metasched", RemoteJobState.PREEMPTED, None),
+        (143 << 8, "sarko", RemoteJobState.TIMEOUT, None),
+        (None, "", RemoteJobState.UNKNOWN, None),
     ],
 )
-def test_an_end_is_known_by_its_wait_status(waited: int | None, who: str, state: RemoteState, code: int | None) -> None:
+def test_an_end_is_known_by_its_wait_status(
+    waited: int | None, who: str, state: RemoteJobState, code: int | None
+) -> None:
     told = events(CHECKPOINT=CHECKPOINT.format(who)) if who else []
     found = history(job(state="Terminated", exit_code=waited, events=told))
     assert (found.state, found.exit_code) == (state, code)
@@ -208,26 +210,26 @@ def test_a_job_that_oar_submitted_again_takes_the_place_of_the_one_before() -> N
     again = job(40, state="Running", resubmit_job_id=12, message="R=1")
     assert history(again, dead).remote_id == "40"
     [found] = OAR.parse_status(listed(dead, again), "cigri-")
-    assert (found.remote_id, found.state, found.restarts) == ("40", RemoteState.RUNNING, 1)
+    assert (found.remote_id, found.state, found.restarts) == ("40", RemoteJobState.RUNNING, 1)
     [third] = OAR.parse_status(listed(dead, again, job(41, state="Hold", resubmit_job_id=40)), "cigri-")
-    assert (third.remote_id, third.state, third.restarts) == ("41", RemoteState.HELD, 2)
+    assert (third.remote_id, third.state, third.restarts) == ("41", RemoteJobState.HELD, 2)
 
 
 @pytest.mark.parametrize(
     ("word", "state"),
     [
-        ("Waiting", RemoteState.WAITING),
-        ("toLaunch", RemoteState.WAITING),
-        ("Hold", RemoteState.HELD),
-        ("Finishing", RemoteState.RUNNING),
-        ("Resuming", RemoteState.SUSPENDED),
-        ("Sleeping", RemoteState.UNKNOWN),
+        ("Waiting", RemoteJobState.WAITING),
+        ("toLaunch", RemoteJobState.WAITING),
+        ("Hold", RemoteJobState.HELD),
+        ("Finishing", RemoteJobState.RUNNING),
+        ("Resuming", RemoteJobState.SUSPENDED),
+        ("Sleeping", RemoteJobState.UNKNOWN),
     ],
 )
-def test_each_word_of_a_living_job_is_understood(word: str, state: RemoteState) -> None:
+def test_each_word_of_a_living_job_is_understood(word: str, state: RemoteJobState) -> None:
     [found] = OAR.parse_status(listed(job(state=word, stopTime=0)), TAG)
     assert (found.state, found.ended) == (state, None)
-    assert found.started == (None if state in (RemoteState.WAITING, RemoteState.HELD) else 1795180000)
+    assert found.started == (None if state in (RemoteJobState.WAITING, RemoteJobState.HELD) else 1795180000)
 
 
 def test_the_json_of_oar_3_is_understood() -> None:
@@ -236,19 +238,20 @@ def test_the_json_of_oar_3_is_understood() -> None:
     living = {"id": 13, "name": TAG, "array_index": 3, "state": "Running", "nodes": [{"network_address": "n7"}]}
     coded = {"id": 14, "name": TAG, "array_index": 4, "state": "Terminated", "exit_status_code": 66}
     for whole in ([ended, living, coded], {"items": [ended, living, coded], "total": 3}):
-        found = OAR.parse_history(Answer(0, f"{json.dumps(whole)}\n{END_OF_OAR_ANSWER}\n", ""))
+        found = OAR.parse_history(ShellResult(0, f"{json.dumps(whole)}\n{END_OF_OAR_ANSWER}\n", ""))
         assert [(one.index, one.state, one.exit_code, one.node) for one in found] == [
-            (2, RemoteState.FAILED, 3, ""),
-            (3, RemoteState.RUNNING, None, "n7"),
-            (4, RemoteState.FAILED, 66, ""),
+            (2, RemoteJobState.FAILED, 3, ""),
+            (3, RemoteJobState.RUNNING, None, "n7"),
+            (4, RemoteJobState.FAILED, 66, ""),
         ]
     assert (
-        OAR.parse_probe(Answer(0, f'OAR Version: 3.0.0\n{{"1" : "Alive"}}\n{END_OF_OAR_ANSWER}\n', "")) == "OAR 3.0.0"
+        OAR.parse_probe(ShellResult(0, f'OAR Version: 3.0.0\n{{"1" : "Alive"}}\n{END_OF_OAR_ANSWER}\n', ""))
+        == "OAR 3.0.0"
     )
 
 
 def test_an_empty_list_needs_a_witness() -> None:
-    assert OAR.parse_status(Answer(0, f'{{"1" : "Alive"}}\n{END_OF_OAR_ANSWER}\n', ""), TAG) == []
+    assert OAR.parse_status(ShellResult(0, f'{{"1" : "Alive"}}\n{END_OF_OAR_ANSWER}\n', ""), TAG) == []
     for out in (
         f"{{}}\n{END_OF_OAR_ANSWER}\n",
         f"\n{END_OF_OAR_ANSWER}\n",
@@ -256,13 +259,13 @@ def test_an_empty_list_needs_a_witness() -> None:
         '{"1" : "Alive"}\n',
         "",
     ):
-        with pytest.raises(AnswerUnreadable):
-            OAR.parse_status(Answer(0, out, ""), TAG)
+        with pytest.raises(UnreadableOutput):
+            OAR.parse_status(ShellResult(0, out, ""), TAG)
 
 
 def test_a_scheduler_that_was_not_seen_for_long_is_no_answer() -> None:
-    with pytest.raises(AnswerUnreadable, match="does Almighty run"):
-        OAR.parse_probe(Answer(0, f"OAR version : 2.5.9 (Canicule)\n{{}}\n{END_OF_OAR_ANSWER}\n", ""))
+    with pytest.raises(UnreadableOutput, match="does Almighty run"):
+        OAR.parse_probe(ShellResult(0, f"OAR version : 2.5.9 (Canicule)\n{{}}\n{END_OF_OAR_ANSWER}\n", ""))
 
 
 def test_each_core_is_counted_once_whatever_its_resources() -> None:
@@ -278,27 +281,27 @@ def test_each_core_is_counted_once_whatever_its_resources() -> None:
     ]
     asleep = [core(12, state="Absent", available_upto=1900000000)]
     found = {str(one["resource_id"]): one for one in (*up, *down, *asleep)}
-    answer = Answer(0, f"{json.dumps(found)}\n{END_OF_OAR_ANSWER}\n", "")
+    answer = ShellResult(0, f"{json.dumps(found)}\n{END_OF_OAR_ANSWER}\n", "")
     assert OAR.parse_capacity(answer) == Capacity(total=6, free=2, used=1, unavailable=3)
     assert load("oar", {"core": "resource_id"}).parse_capacity(answer).total == 9
 
 
 def test_controls_are_those_of_the_cluster() -> None:
-    assert OAR.controls == {Control.HOLD, Control.RELEASE}
-    assert load("oar", {"suspend": True}).controls == set(Control)
-    assert "oarhold -r 5 6" in load("oar", {"suspend": True}).control(Control.SUSPEND, ["5", "6"])
+    assert OAR.controls == {JobControl.HOLD, JobControl.RELEASE}
+    assert load("oar", {"suspend": True}).controls == set(JobControl)
+    assert "oarhold -r 5 6" in load("oar", {"suspend": True}).control(JobControl.SUSPEND, ["5", "6"])
     for said in ("this job does not exist.", "the job is not in the right state (try '-r' option)."):
-        OAR.parse_control(Answer(0, f"/!\\ Cannot hold 5 : {said}\n{END_OF_OAR_ANSWER}\n", ""))
-    with pytest.raises(AnswerUnreadable):
-        OAR.parse_control(Answer(0, f"CPUSET tag is not configured in the oar.conf.\n{END_OF_OAR_ANSWER}\n", ""))
+        OAR.parse_control(ShellResult(0, f"/!\\ Cannot hold 5 : {said}\n{END_OF_OAR_ANSWER}\n", ""))
+    with pytest.raises(UnreadableOutput):
+        OAR.parse_control(ShellResult(0, f"CPUSET tag is not configured in the oar.conf.\n{END_OF_OAR_ANSWER}\n", ""))
 
 
 def test_a_suspended_job_is_known() -> None:
     """Recorded from a cluster that lets users suspend jobs, which that of the testbed does not."""
     text = (Path(__file__).parents[1] / "replies" / "oar" / "2.5.9-status-suspended.txt").read_text()
     out = text.removeprefix("exit status 0\n== out ==\n").removesuffix("== err ==\n")
-    found = {one.index: one.state for one in OAR.parse_status(Answer(0, out, ""), "cigri-recorded")}
-    assert found == {1: RemoteState.SUSPENDED, 2: RemoteState.RUNNING}
+    found = {one.index: one.state for one in OAR.parse_status(ShellResult(0, out, ""), "cigri-recorded")}
+    assert found == {1: RemoteJobState.SUSPENDED, 2: RemoteJobState.RUNNING}
 
 
 def run(script: str, folder: Path, **commands: str) -> subprocess.CompletedProcess[str]:
@@ -314,7 +317,7 @@ def run(script: str, folder: Path, **commands: str) -> subprocess.CompletedProce
 def test_nothing_is_changed_before_the_database_has_answered(tmp_path: Path) -> None:
     """Without it oarsub and oardel wait, for ever, and would then do what nobody wants any more."""
     changed = {name: f"echo {name} >>done" for name in ("oarsub", "oardel", "oarhold")}
-    for script in (OAR.submit(REQUEST), OAR.cancel(["5"]), OAR.control(Control.HOLD, ["5"])):
+    for script in (OAR.submit(REQUEST), OAR.cancel(["5"]), OAR.control(JobControl.HOLD, ["5"])):
         ended = run(script, tmp_path, oarstat="echo 'DB connection error, exiting.' >&2; exit 25", **changed)
         assert ended.returncode == 25
     assert not (tmp_path / "done").exists()
@@ -325,7 +328,7 @@ def test_many_jobs_fit_into_commands(tmp_path: Path) -> None:
     ids = [str(number) for number in range(1_000_000, 1_030_000)]
     say = 'for word; do [ ${#word} -lt 120000 ] || echo long >>long; done; echo \'{"1":"Alive"}\''
     ended = run(OAR.cancel(ids), tmp_path, oarstat=say, oardel='echo "$#" >>count')
-    assert OAR.parse_cancel(Answer(ended.returncode, ended.stdout, ended.stderr)) is None
+    assert OAR.parse_cancel(ShellResult(ended.returncode, ended.stdout, ended.stderr)) is None
     assert sum(map(int, (tmp_path / "count").read_text().split())) == 30_000
     jobs = [(f"cigri-{batch}", index, "") for batch in range(30) for index in range(1, 1001)]
     assert run(OAR.history(jobs), tmp_path, oarstat=say).stdout.count(END_OF_OAR_ANSWER) > 1

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from cigri.drivers import BatchRequest, RemoteState, ResourceRequest, load
-from cigri.errors import AnswerUnreadable, SubmissionRefused
+from cigri.drivers import BatchRequest, RemoteJobState, ResourceRequest, load
+from cigri.errors import SubmissionRefused, UnreadableOutput
 from cigri.formats.units import MEGABYTE
-from cigri.shell.results import Answer
+from cigri.shell.results import ShellResult
 from tests.drivers.conformance import PREFIX, USER, Batch, Conformance, Site, until
 
 pytestmark = pytest.mark.cluster
@@ -20,10 +20,10 @@ TESTBED = Path(__file__).parents[2] / "scripts" / "testbed"
 
 
 class OarSite(Site):
-    def run(self, user: str, script: str) -> Answer:
+    def run(self, user: str, script: str) -> ShellResult:
         command = [str(TESTBED), "exec", "delta", user, "sh", "-c", 'eval "$(cat)"']
         done = subprocess.run(command, input=script, capture_output=True, text=True, timeout=60)
-        return Answer(done.returncode, done.stdout, done.stderr)
+        return ShellResult(done.returncode, done.stdout, done.stderr)
 
     def daemon(self, verb: str, name: str) -> None:
         subprocess.run([str(TESTBED), "daemon", "delta", verb, name], check=True, capture_output=True, timeout=60)
@@ -98,13 +98,13 @@ class TestOar(Conformance):
     def test_what_was_submitted_while_nobody_listened_is_found_by_its_name(self, site: OarSite) -> None:
         site.daemon("stop", "almighty")
         try:
-            with pytest.raises(AnswerUnreadable, match="Cannot connect to executor"):
+            with pytest.raises(UnreadableOutput, match="Cannot connect to executor"):
                 site.submit(BatchRequest("unheard", 2, 600), "exit 0\n")
         finally:
             site.start_controller()
         tag = f"{PREFIX}-unheard"
         asked = site.driver.history([(tag, 1, ""), (tag, 2, "")])
-        ended = {(1, RemoteState.SUCCEEDED), (2, RemoteState.SUCCEEDED)}
+        ended = {(1, RemoteJobState.SUCCEEDED), (2, RemoteJobState.SUCCEEDED)}
         until(lambda: {(j.index, j.state) for j in site.driver.parse_history(site.run(USER, asked))} == ended)
 
     def test_a_job_that_oar_submits_again_is_the_same_one(self, site: OarSite) -> None:
@@ -115,9 +115,9 @@ class TestOar(Conformance):
             batch = site.submit(request, 'echo "$CIGRI_REMOTE_ID" >>"$1/ran"\n')
             until(lambda: (jobs := batch.live()) and jobs[1].remote_id != batch.ids[1])
             job = batch.live()[1]
-            assert (job.state, job.restarts) == (RemoteState.WAITING, 1)
+            assert (job.state, job.restarts) == (RemoteJobState.WAITING, 1)
         finally:
             site.daemon("start", "node-2")
         ended = batch.until_ended(60)[1]
-        assert (ended.state, ended.remote_id) == (RemoteState.SUCCEEDED, job.remote_id)
+        assert (ended.state, ended.remote_id) == (RemoteJobState.SUCCEEDED, job.remote_id)
         assert batch.said("ran").split() == [job.remote_id]

@@ -8,24 +8,24 @@ from collections.abc import Iterator
 import pytest
 
 from cigri.drivers import names
-from cigri.errors import AnswerUnreadable, SubmissionRefused
-from cigri.shell.results import Answer
+from cigri.errors import SubmissionRefused, UnreadableOutput
+from cigri.shell.results import ShellResult
 from tests.drivers.recorded import VOID, Recorded, find, find_all, load_driver, points, read
 
 ALL = find_all()
 PAGE = "<!DOCTYPE html>\n<html><head><title>503</title></head><body><h1>Service Unavailable</h1></body></html>\n"
 BANNER = "Welcome to the cluster!\n\n  * 12 updates can be applied\nLast login: Fri Nov 20 13:00:01 2026\n"
 FOREIGN = [
-    Answer(0, "", ""),
-    Answer(1, "", ""),
-    Answer(0, "\n", ""),
-    Answer(0, PAGE, ""),
-    Answer(0, BANNER, ""),
-    Answer(0, "[]\n", ""),
-    Answer(0, "{}\n", ""),
-    Answer(127, "", "sh: 1: qstat: not found\n"),
-    Answer(126, "", "sh: 1: squeue: Permission denied\n"),
-    Answer(255, "", "Connection to cluster closed by remote host.\n"),
+    ShellResult(0, "", ""),
+    ShellResult(1, "", ""),
+    ShellResult(0, "\n", ""),
+    ShellResult(0, PAGE, ""),
+    ShellResult(0, BANNER, ""),
+    ShellResult(0, "[]\n", ""),
+    ShellResult(0, "{}\n", ""),
+    ShellResult(127, "", "sh: 1: qstat: not found\n"),
+    ShellResult(126, "", "sh: 1: squeue: Permission denied\n"),
+    ShellResult(255, "", "Connection to cluster closed by remote host.\n"),
 ]
 
 
@@ -60,7 +60,7 @@ def test_nothing_is_concluded_from_a_broken_answer(one: Recorded) -> None:
         found = read(driver, one.method, answer)
         is_same_refusal = isinstance(whole, SubmissionRefused) and isinstance(found, SubmissionRefused)
         is_same = found == whole and (one.method not in VOID or answer.out.strip())
-        assert isinstance(found, AnswerUnreadable) or is_same or is_same_refusal, (answer, found)
+        assert isinstance(found, UnreadableOutput) or is_same or is_same_refusal, (answer, found)
 
 
 @pytest.mark.parametrize("driver", names())
@@ -70,17 +70,17 @@ def test_a_foreign_dialect_is_no_answer(driver: str) -> None:
         theirs = [one.answer for one in ALL if one.driver != driver and one.answer and one.method == method]
         for answer in FOREIGN + [one for one in theirs if one.out not in mine]:
             found = read(load_driver(driver), method, answer)
-            assert isinstance(found, AnswerUnreadable), (method, answer, found)
+            assert isinstance(found, UnreadableOutput), (method, answer, found)
 
 
-def broken(answer: Answer) -> Iterator[Answer]:
+def broken(answer: ShellResult) -> Iterator[ShellResult]:
     """Cut at each line and in the middle of each, on either stream; ended by a lost connection; after a banner."""
     for out in cuts(answer.out):
         yield answer._replace(out=out)
-        yield Answer(0, out, "")
+        yield ShellResult(0, out, "")
     for err in cuts(answer.err):
         yield answer._replace(err=err)
-    yield Answer(255, answer.out, "Connection to cluster closed by remote host.\n")
+    yield ShellResult(255, answer.out, "Connection to cluster closed by remote host.\n")
     yield answer._replace(out=BANNER + answer.out)
 
 

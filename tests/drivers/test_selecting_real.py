@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cigri.drivers import BatchRequest, load
-from cigri.requirements import BUILT_IN, Condition, Kind, conditions, parse_requirement
+from cigri.requirements import BUILT_IN, Condition, ValueKind, conditions, parse_requirement
 from cigri.requirements.node_selection import undecided
 from cigri.requirements.three_valued_logic import KnownProperties
 from tests.drivers.conformance import USER, Batch, Site
@@ -17,7 +17,7 @@ from tests.drivers.test_slurm_real import slurm_site
 
 pytestmark = pytest.mark.cluster
 
-KINDS = {**BUILT_IN, "fat": Kind.BOOLEAN}
+KINDS = {**BUILT_IN, "fat": ValueKind.BOOLEAN}
 OLD, NEW = "alpha-n1", "alpha-n2"
 XEON, EPYC = "delta-n1", "delta-n2"
 
@@ -78,7 +78,7 @@ def grid(request: pytest.FixtureRequest) -> Grid:
 @pytest.fixture
 def site(grid: Grid) -> Iterator[Site]:
     site = grid.site()
-    site.driver = load(type(site.driver).__name__.lower(), grid.options)
+    site.driver = load(site.driver.label.lower(), grid.options)
     yield site
     for batch in site.batches:
         batch.cancel(list(batch.ids))

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.drivers import BatchRequest, Capacity, Control, RemoteJob, RemoteState, ResourceRequest, load
+from cigri.drivers import BatchRequest, Capacity, JobControl, RemoteJob, RemoteJobState, ResourceRequest, load
 from cigri.drivers.slurm import END_OF_ALL
 from cigri.drivers.slurm.output_parsing import END_OF_ANSWER, SACCT_HEADER, SLURM_STATES, SQUEUE_HEADER
-from cigri.errors import AnswerUnreadable, ArrayTooLarge, ConfigError, SubmissionRefused
-from cigri.shell.results import Answer
+from cigri.errors import ArrayTooLarge, ConfigError, SubmissionRefused, UnreadableOutput
+from cigri.shell.results import ShellResult
 from tests.drivers.recorded import REPLIES, read_answer
 
 SLURM = load("slurm", {})
@@ -22,22 +22,22 @@ TAG = "cigri-7-1"
 REQUEST = BatchRequest(TAG, 30, 600)
 
 
-def reply(name: str) -> Answer:
+def reply(name: str) -> ShellResult:
     found = read_answer(REPLIES / "slurm" / f"22.05.8-{name}.txt")
     assert found
     return found
 
 
-def squeue(*rows: str) -> Answer:
-    return Answer(0, "\n".join([SQUEUE_HEADER, *rows, END_OF_ANSWER, ""]), "")
+def squeue(*rows: str) -> ShellResult:
+    return ShellResult(0, "\n".join([SQUEUE_HEADER, *rows, END_OF_ANSWER, ""]), "")
 
 
-def history(*rows: str) -> Answer:
-    return Answer(0, "\n".join([SQUEUE_HEADER, *rows, END_OF_ANSWER, END_OF_ALL]), "")
+def history(*rows: str) -> ShellResult:
+    return ShellResult(0, "\n".join([SQUEUE_HEADER, *rows, END_OF_ANSWER, END_OF_ALL]), "")
 
 
-def sacct(*rows: str) -> Answer:
-    return Answer(0, "\n".join([SQUEUE_HEADER, END_OF_ANSWER, SACCT_HEADER, *rows, END_OF_ANSWER, END_OF_ALL]), "")
+def sacct(*rows: str) -> ShellResult:
+    return ShellResult(0, "\n".join([SQUEUE_HEADER, END_OF_ANSWER, SACCT_HEADER, *rows, END_OF_ANSWER, END_OF_ALL]), "")
 
 
 def by_index(jobs: list[RemoteJob], tag: str = TAG) -> dict[int, RemoteJob]:
@@ -155,7 +155,7 @@ VERBS = {
     "status": lambda driver: driver.status("cigri"),
     "history": lambda driver: driver.history([(TAG, 1, "7_1"), (TAG, 2, "")]),
     "cancel": lambda driver: driver.cancel(["7_1"]),
-    "control": lambda driver: driver.control(Control.HOLD, ["7_1"]),
+    "control": lambda driver: driver.control(JobControl.HOLD, ["7_1"]),
     "capacity": lambda driver: driver.capacity(""),
     "nodes": lambda driver: driver.nodes(),
     "probe": lambda driver: driver.probe(),
@@ -186,7 +186,7 @@ def test_without_one_slurm_finds_its_configuration_itself(verb: str, tmp_path: P
 
 
 def test_an_accepted_array_has_an_id_for_each_index() -> None:
-    ids = SLURM.parse_submit(Answer(0, f"23;alpha\n{END_OF_ANSWER}\n", ""), REQUEST)
+    ids = SLURM.parse_submit(ShellResult(0, f"23;alpha\n{END_OF_ANSWER}\n", ""), REQUEST)
     assert list(ids) == list(range(1, 31))
     assert ids[30] == "23_30"
 
@@ -217,16 +217,16 @@ def test_a_refused_array_tells_the_largest_one() -> None:
     "answer",
     [
         reply("down-submit-alpha"),
-        Answer(0, "", ""),
-        Answer(0, "Submitted batch job 12\n", ""),
-        Answer(0, "12\n", ""),
-        Answer(1, "", "sbatch: error: Batch job submission failed: Unable to"),
-        Answer(127, "", "sh: 1: sbatch: not found\n"),
-        Answer(1, "", "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation\n"),
+        ShellResult(0, "", ""),
+        ShellResult(0, "Submitted batch job 12\n", ""),
+        ShellResult(0, "12\n", ""),
+        ShellResult(1, "", "sbatch: error: Batch job submission failed: Unable to"),
+        ShellResult(127, "", "sh: 1: sbatch: not found\n"),
+        ShellResult(1, "", "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation\n"),
     ],
 )
-def test_a_submission_without_a_clear_answer_is_no_refusal(answer: Answer) -> None:
-    with pytest.raises(AnswerUnreadable):
+def test_a_submission_without_a_clear_answer_is_no_refusal(answer: ShellResult) -> None:
+    with pytest.raises(UnreadableOutput):
         SLURM.parse_submit(answer, REQUEST)
 
 
@@ -234,9 +234,9 @@ def test_a_submission_without_a_clear_answer_is_no_refusal(answer: Answer) -> No
 def test_live_jobs_are_listed_with_their_states(name: str) -> None:
     jobs = by_index(SLURM.parse_status(reply(f"status-{name}"), "cigri-"), "cigri-recorded-many")
     assert sorted(jobs) == list(range(1, 41))
-    assert jobs[40].state == RemoteState.HELD
+    assert jobs[40].state == RemoteJobState.HELD
     running, waiting = jobs[8], jobs[39]
-    assert running.state == RemoteState.RUNNING
+    assert running.state == RemoteJobState.RUNNING
     assert running.node in (f"{name}-n1", f"{name}-n2")
     assert running.started is not None
     assert (waiting.reason, waiting.started, waiting.ended) == ("Resources", None, None)
@@ -250,29 +250,29 @@ def test_only_names_with_the_prefix_are_ours() -> None:
 @pytest.mark.parametrize("name", ["alpha", "beta"])
 def test_a_job_that_slurm_begins_again_says_so(name: str) -> None:
     [job] = SLURM.parse_status(reply(f"status-begun-again-{name}"), "cigri-")
-    assert (job.state, job.restarts) == (RemoteState.WAITING, 1)
+    assert (job.state, job.restarts) == (RemoteJobState.WAITING, 1)
 
 
 @pytest.mark.parametrize("name", ["alpha", "beta"])
 def test_a_cut_list_is_no_list(name: str) -> None:
     whole = reply(f"status-{name}").out
     for length in range(len(whole) - 1):
-        with pytest.raises(AnswerUnreadable):
-            SLURM.parse_status(Answer(0, whole[:length], ""), "cigri-")
+        with pytest.raises(UnreadableOutput):
+            SLURM.parse_status(ShellResult(0, whole[:length], ""), "cigri-")
 
 
 @pytest.mark.parametrize(
     "answer",
     [
         reply("down-status-alpha"),
-        Answer(1, reply("status-alpha").out, ""),
-        Answer(0, f"JOBID PARTITION NAME USER ST\n{END_OF_ANSWER}\n", ""),
-        Answer(0, f"{END_OF_ANSWER}\n", ""),
+        ShellResult(1, reply("status-alpha").out, ""),
+        ShellResult(0, f"JOBID PARTITION NAME USER ST\n{END_OF_ANSWER}\n", ""),
+        ShellResult(0, f"{END_OF_ANSWER}\n", ""),
         squeue(f"5|1-9,11-13...|PENDING|0|0|N/A|N/A||Priority|{TAG}|"),
     ],
 )
-def test_an_unreadable_list_is_no_list(answer: Answer) -> None:
-    with pytest.raises(AnswerUnreadable):
+def test_an_unreadable_list_is_no_list(answer: ShellResult) -> None:
+    with pytest.raises(UnreadableOutput):
         SLURM.parse_status(answer, "cigri-")
 
 
@@ -284,13 +284,13 @@ def test_task_lists_have_ranges_steps_and_a_limit() -> None:
 
 @pytest.mark.parametrize("word", [*SLURM_STATES, "SOMETHING_NEW"])
 def test_each_state_word_is_understood_by_squeue_and_sacct(word: str) -> None:
-    state = SLURM_STATES.get(word, RemoteState.UNKNOWN)
+    state = SLURM_STATES.get(word, RemoteJobState.UNKNOWN)
     row = f"5|1|{word}|0|0|1795171064|1795171065|n1|None|{TAG}|"
     live = [] if state.is_final else [state]
     assert [job.state for job in SLURM.parse_status(squeue(row), "cigri-")] == live
     assert [job.state for job in SLURM.parse_history(history(row))] == [state]
     remembered = SLURM.parse_history(sacct(f"5_1|{word}|0:0|1795171060|1795171064|1795171065|n1|{TAG}"))
-    assert [job.state for job in remembered] == [state if state.is_final else RemoteState.UNKNOWN]
+    assert [job.state for job in remembered] == [state if state.is_final else RemoteJobState.UNKNOWN]
 
 
 def test_accounting_alone_tells_the_same_as_squeue() -> None:
@@ -312,14 +312,14 @@ def test_a_task_of_its_own_is_believed_more_than_the_rest_of_its_array() -> None
     """sacct still counts a task that ran among those that were cancelled before they began."""
     rows = (f"5_{tasks}|{word}|0:0|1|1|2|n1|{TAG}" for tasks, word in [("3", "COMPLETED"), ("[3-5]", "CANCELLED by 1")])
     jobs = by_index(SLURM.parse_history(sacct(*rows)))
-    assert [jobs[index].state for index in (3, 4, 5)] == [RemoteState.SUCCEEDED] + [RemoteState.KILLED] * 2
+    assert [jobs[index].state for index in (3, 4, 5)] == [RemoteJobState.SUCCEEDED] + [RemoteJobState.KILLED] * 2
 
 
 def test_of_a_requeued_job_the_last_line_counts() -> None:
     ended = [("PREEMPTED", "0:0", 20), ("COMPLETED", "0:0", 30), ("FAILED", "1:0", 10)]
     rows = (f"5_1|{state}|{code}|{submitted}|40|50|n[07-09,12]x|{TAG}" for state, code, submitted in ended)
     [job] = SLURM.parse_history(sacct(*rows))
-    assert (job.state, job.node) == (RemoteState.SUCCEEDED, "n07x")
+    assert (job.state, job.node) == (RemoteJobState.SUCCEEDED, "n07x")
 
 
 def test_of_an_id_that_was_given_anew_each_job_has_its_own_end() -> None:
@@ -327,7 +327,7 @@ def test_of_an_id_that_was_given_anew_each_job_has_its_own_end() -> None:
     later = TAG + "9"
     rows = (f"5_1|CANCELLED by 1|0:0|10|20|30|n1|{TAG}", f"5_1|COMPLETED|0:0|40|50|60|n1|{later}")
     found = {job.tag: job.state for job in SLURM.parse_history(sacct(*rows))}
-    assert found == {TAG: RemoteState.KILLED, later: RemoteState.SUCCEEDED}
+    assert found == {TAG: RemoteJobState.KILLED, later: RemoteJobState.SUCCEEDED}
     assert "--duplicates" in SLURM.history([(TAG, 1, "5_1")])
 
 
@@ -346,38 +346,43 @@ def test_a_line_that_does_not_say_which_tasks_it_means_is_left_out() -> None:
     [
         reply("down-history-alpha"),
         reply("dbd-down-history-beta"),
-        Answer(0, "", ""),
-        Answer(0, reply("history-codes-beta").out.removesuffix(END_OF_ALL), ""),
-        Answer(0, reply("history-codes-beta").out[:-5], ""),
-        Answer(1, "", "Slurm accounting storage is disabled\n"),
+        ShellResult(0, "", ""),
+        ShellResult(0, reply("history-codes-beta").out.removesuffix(END_OF_ALL), ""),
+        ShellResult(0, reply("history-codes-beta").out[:-5], ""),
+        ShellResult(1, "", "Slurm accounting storage is disabled\n"),
     ],
 )
-def test_a_failed_history_is_no_oblivion(answer: Answer) -> None:
-    with pytest.raises(AnswerUnreadable):
+def test_a_failed_history_is_no_oblivion(answer: ShellResult) -> None:
+    with pytest.raises(UnreadableOutput):
         SLURM.parse_history(answer)
 
 
 def test_a_cancel_is_taken_or_an_error() -> None:
     SLURM.parse_cancel(reply("cancel-alpha"))
     SLURM.parse_cancel(
-        Answer(1, f"{END_OF_ANSWER}\n", "scancel: error: Kill job error on job id 7: Invalid job id specified\n")
+        ShellResult(1, f"{END_OF_ANSWER}\n", "scancel: error: Kill job error on job id 7: Invalid job id specified\n")
     )
-    for answer in (reply("cancel-denied-alpha"), reply("down-cancel-alpha"), Answer(127, "", ""), Answer(0, "", "")):
-        with pytest.raises(AnswerUnreadable):
+    for answer in (
+        reply("cancel-denied-alpha"),
+        reply("down-cancel-alpha"),
+        ShellResult(127, "", ""),
+        ShellResult(0, "", ""),
+    ):
+        with pytest.raises(UnreadableOutput):
             SLURM.parse_cancel(answer)
 
 
 def test_a_control_is_taken_or_a_clear_error() -> None:
     for line in ("7_1: Job is pending execution", "7_1: Job has already finished", "7_1: Job is not suspended"):
-        SLURM.parse_control(Answer(1, f"{END_OF_ANSWER}\n", f"{line}\n"))
-    with pytest.raises(AnswerUnreadable, match="only operators of Slurm may suspend"):
-        SLURM.parse_control(Answer(1, f"{END_OF_ANSWER}\n", "Access/permission denied for job 3_2\n"))
-    with pytest.raises(AnswerUnreadable, match="Slurm"):
+        SLURM.parse_control(ShellResult(1, f"{END_OF_ANSWER}\n", f"{line}\n"))
+    with pytest.raises(UnreadableOutput, match="only operators of Slurm may suspend"):
+        SLURM.parse_control(ShellResult(1, f"{END_OF_ANSWER}\n", "Access/permission denied for job 3_2\n"))
+    with pytest.raises(UnreadableOutput, match="Slurm"):
         SLURM.parse_control(reply("control-denied-alpha"))
 
 
 def test_a_control_names_one_array_at_a_time() -> None:
-    script = SLURM.control(Control.HOLD, ["5_1", "6_2", "5_2"])
+    script = SLURM.control(JobControl.HOLD, ["5_1", "6_2", "5_2"])
     lines = [line for line in script.splitlines() if line.startswith("scontrol ")]
     assert [shlex.split(line)[:3] for line in lines[:2]] == [
         ["scontrol", "hold", "5_[1-2]"],
@@ -422,18 +427,18 @@ def test_many_cancels_fit_a_command_and_no_failure_is_hidden(tmp_path: Path) -> 
 
 def test_the_capacity_of_the_cluster_is_that_of_its_partitions() -> None:
     assert SLURM.parse_capacity(reply("capacity-alpha")) == Capacity(total=16, free=16, used=0, unavailable=0)
-    assert SLURM.parse_capacity(Answer(0, f"4/8/2/14\n{END_OF_ANSWER}\n", "")) == Capacity(14, 8, 4, 2)
+    assert SLURM.parse_capacity(ShellResult(0, f"4/8/2/14\n{END_OF_ANSWER}\n", "")) == Capacity(14, 8, 4, 2)
     driver = load("slurm", {"partition": "day", "besteffort_partition": "night"})
     assert "-p day,night" in driver.capacity("")
     assert "-p own" in driver.capacity("own")
     for name in ("capacity-unknown-queue-alpha", "down-capacity-alpha"):
-        with pytest.raises(AnswerUnreadable):
+        with pytest.raises(UnreadableOutput):
             SLURM.parse_capacity(reply(name))
 
 
 def test_a_probe_says_the_version_when_a_controller_answers() -> None:
     assert SLURM.parse_probe(reply("probe-alpha")) == "Slurm 22.05.8"
-    with pytest.raises(AnswerUnreadable, match="DOWN"):
+    with pytest.raises(UnreadableOutput, match="DOWN"):
         SLURM.parse_probe(reply("down-probe-alpha"))
 
 

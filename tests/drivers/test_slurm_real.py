@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cigri.drivers import BatchRequest, RemoteState, ResourceRequest, load
+from cigri.drivers import BatchRequest, RemoteJobState, ResourceRequest, load
 from cigri.errors import ArrayTooLarge, SubmissionRefused
 from cigri.formats.units import MEGABYTE
-from cigri.shell.results import Answer
+from cigri.shell.results import ShellResult
 from tests.drivers.conformance import PREFIX, USER, Batch, Conformance, Site, until
 from tests.replies.record import Recorder
 
@@ -26,10 +26,10 @@ OPTIONS = {"partition": "normal", "besteffort_partition": "besteffort"}
 class SlurmSite(Site):
     name: str
 
-    def run(self, user: str, script: str) -> Answer:
+    def run(self, user: str, script: str) -> ShellResult:
         command = [str(TESTBED), "exec", self.name, user, "sh", "-c", 'eval "$(cat)"']
         done = subprocess.run(command, input=script, capture_output=True, text=True, timeout=60)
-        return Answer(done.returncode, done.stdout, done.stderr)
+        return ShellResult(done.returncode, done.stdout, done.stderr)
 
     def stop_controller(self) -> None:
         self.daemon("stop", "slurmctld")
@@ -42,10 +42,10 @@ class SlurmSite(Site):
 
     def begin_again(self, batch: Batch) -> Batch:
         """As an operator may, whatever the job was submitted with."""
-        batch.until_seen(RemoteState.RUNNING)
+        batch.until_seen(RemoteJobState.RUNNING)
         change = f"scontrol update JobId={batch.ids[1]} Requeue=1 && scontrol requeue {batch.ids[1]}"
         assert self.run("root", change).status == 0
-        batch.until_seen(RemoteState.WAITING)
+        batch.until_seen(RemoteJobState.WAITING)
         return batch
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from cigri.endpoints.request_bodies import BLOCK, LONGEST_BODY_LINE, Body, as_body
+from cigri.endpoints.request_bodies import BLOCK, LONGEST_BODY_LINE, SpooledBody, as_body
 from cigri.errors import DescriptionError
 
 
-def body_of(text: bytes) -> Body:
-    body = Body()
+def body_of(text: bytes) -> SpooledBody:
+    body = SpooledBody()
     body.write(text)
     return body
 
@@ -28,7 +28,7 @@ class TestValues:
 
     def test_blocks_end_anywhere_in_a_line(self) -> None:
         values: list[object] = [number * "é" for number in range(2000)]
-        with Body() as body:
+        with SpooledBody() as body:
             for block in as_body(values):
                 body.write(block)
             assert body.count == len(values)

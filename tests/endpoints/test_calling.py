@@ -6,7 +6,7 @@ from cigri.database import Database
 from cigri.endpoints.audit import audit_trail
 from cigri.endpoints.campaign_changes import cancel_campaign
 from cigri.endpoints.campaigns import campaign, campaigns
-from cigri.endpoints.dispatch import Here
+from cigri.endpoints.dispatch import InProcessClient
 from cigri.errors import Forbidden
 from cigri.identity.callers import Caller
 from tests.factories import a_campaign, a_cluster
@@ -16,7 +16,7 @@ def test_answers_of_one_instant_agree(database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
         a_campaign(conn, ["a"])
-    here = Here(database, Caller("alice"))
+    here = InProcessClient(database, Caller("alice"))
     with here.at_once() as grid:
         before = grid.ask(campaigns)
         with database.begin() as conn:
@@ -27,7 +27,7 @@ def test_answers_of_one_instant_agree(database: Database) -> None:
 
 
 def test_at_once_is_asked_what_the_caller_may_and_nothing_is_changed(database: Database) -> None:
-    with Here(database, Caller("alice")).at_once() as grid:
+    with InProcessClient(database, Caller("alice")).at_once() as grid:
         with pytest.raises(Forbidden):
             grid.ask(audit_trail)
         with pytest.raises(AssertionError, match="cancel_campaign"):

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from cigri.api_models.clusters import ClusterDay, Usage
+from cigri.api_models.clusters import ClusterDayReport, ClusterUsagePeriod
 from cigri.database import Database
 from cigri.drivers import Capacity
 from cigri.endpoints.clusters import cluster_day
@@ -19,9 +19,9 @@ pytestmark = pytest.mark.noon
 MINUTE = timedelta(minutes=1)
 
 
-def ask(database: Database, cluster: str) -> ClusterDay:
+def ask(database: Database, cluster: str) -> ClusterDayReport:
     told = call(cluster_day, database, Caller("bob"), {"cluster": cluster})
-    assert isinstance(told, ClusterDay)
+    assert isinstance(told, ClusterDayReport)
     return told
 
 
@@ -38,8 +38,8 @@ def test_cores_are_told_by_quarters_of_an_hour(database: Database) -> None:
     set_time(database, NOON + 1441 * MINUTE)
     told = ask(database, "dahu")
     assert told.usage == [
-        Usage("dahu", NOON + MINUTE, 10, 6, 4, 2, 0),
-        Usage("dahu", NOON + 1426 * MINUTE, 10, 0, 7, 2, 3),
+        ClusterUsagePeriod("dahu", NOON + MINUTE, 10, 6, 4, 2, 0),
+        ClusterUsagePeriod("dahu", NOON + 1426 * MINUTE, 10, 0, 7, 2, 3),
     ]
     cluster = told.status.cluster
     assert (cluster.name, cluster.waiting, cluster.running, cluster.pace) == ("dahu", 2, 1, 1.0)

@@ -7,7 +7,7 @@ from sqlalchemy import event
 
 from cigri.database import Database
 from cigri.endpoints.campaigns import campaign
-from cigri.endpoints.dispatch import Here
+from cigri.endpoints.dispatch import InProcessClient
 from cigri.endpoints.pending_reasons import why
 from cigri.endpoints.tasks import latest_tasks
 from cigri.flow.holds import hold_campaign
@@ -32,7 +32,7 @@ def test_a_campaign_is_looked_up_once_for_all_parts_of_its_page(database: Databa
     with database.begin() as conn:
         a_cluster(conn)
         a_campaign(conn, 2)
-    with Here(database, ALICE).at_once() as grid:
+    with InProcessClient(database, ALICE).at_once() as grid:
         whole = grid.ask(campaign, campaign_id=1)
         grid.ask(latest_tasks, campaign_id=1)
         grid.ask(why, campaign_id=1)
@@ -45,7 +45,7 @@ def test_what_was_seen_is_not_remembered_longer(database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
         a_campaign(conn, 2)
-    here = Here(database, ALICE)
+    here = InProcessClient(database, ALICE)
     for is_held in (False, True):
         with here.at_once() as grid:
             assert grid.ask(campaign, campaign_id=1).campaign.is_held is is_held

@@ -9,11 +9,11 @@ from sqlalchemy import text
 
 from cigri.api_models.histories import (
     MOST_MOMENTS,
-    CoresOfCluster,
-    CoresOverTime,
-    ProgressOverTime,
+    ClusterCoresSeries,
+    CoresHistory,
+    EndForecastPoint,
+    ProgressHistory,
     ProgressPoint,
-    ToldEnd,
 )
 from cigri.database import Database
 from cigri.endpoints.dispatch import call
@@ -38,10 +38,10 @@ INSERT INTO forecast_history (campaign_id, cluster_id, at, ratio, remaining, eta
 """
 
 
-def ask(database: Database) -> tuple[ProgressOverTime, CoresOverTime]:
+def ask(database: Database) -> tuple[ProgressHistory, CoresHistory]:
     told = call(progress, database, BOB, {"campaign_id": 1}), call(cores, database, BOB, {"campaign_id": 1})
-    assert isinstance(told[0], ProgressOverTime)
-    assert isinstance(told[1], CoresOverTime)
+    assert isinstance(told[0], ProgressHistory)
+    assert isinstance(told[1], CoresHistory)
     return told[0], told[1]
 
 
@@ -86,10 +86,10 @@ def test_it_is_told_as_it_was_then(grid: Database) -> None:
         ProgressPoint(NOON + 4 * MINUTE, 1, 1),
     ]
     assert far.forecasts == [
-        ToldEnd(NOON + 2 * MINUTE, NOON + 20 * MINUTE, NOON + 15 * MINUTE, NOON + 25 * MINUTE),
-        ToldEnd(NOON + 3 * MINUTE, NOON + 40 * MINUTE, NOON + 35 * MINUTE, NOON + 45 * MINUTE),
+        EndForecastPoint(NOON + 2 * MINUTE, NOON + 20 * MINUTE, NOON + 15 * MINUTE, NOON + 25 * MINUTE),
+        EndForecastPoint(NOON + 3 * MINUTE, NOON + 40 * MINUTE, NOON + 35 * MINUTE, NOON + 45 * MINUTE),
     ]
-    assert had == CoresOverTime([NOON + n * MINUTE for n in range(5)], [CoresOfCluster("dahu", [0, 3, 2, 1, 1])])
+    assert had == CoresHistory([NOON + n * MINUTE for n in range(5)], [ClusterCoresSeries("dahu", [0, 3, 2, 1, 1])])
 
 
 def test_a_campaign_of_which_nothing_is_kept_has_a_beginning_and_an_end(grid: Database) -> None:
@@ -99,8 +99,8 @@ def test_a_campaign_of_which_nothing_is_kept_has_a_beginning_and_an_end(grid: Da
         conn.execute(text("UPDATE campaigns SET state = 'cancelled', ended_at = now()"))
     set_time(grid, NOON + timedelta(days=2))
     far, had = ask(grid)
-    assert far == ProgressOverTime(4, [ProgressPoint(NOON, 0, 0), ProgressPoint(NOON + MINUTE, 3, 0)], [])
-    assert had == CoresOverTime([NOON, NOON + MINUTE], [])
+    assert far == ProgressHistory(4, [ProgressPoint(NOON, 0, 0), ProgressPoint(NOON + MINUTE, 3, 0)], [])
+    assert had == CoresHistory([NOON, NOON + MINUTE], [])
 
 
 def test_what_is_from_before_it_was_kept_is_left_out(grid: Database) -> None:
@@ -111,7 +111,7 @@ def test_what_is_from_before_it_was_kept_is_left_out(grid: Database) -> None:
     far, had = ask(grid)
     assert [point.at for point in far.points] == [NOON, NOON + 2 * MINUTE] == had.moments
     assert far.forecasts == []
-    assert had.clusters == [CoresOfCluster("dahu", [0, 3])]
+    assert had.clusters == [ClusterCoresSeries("dahu", [0, 3])]
 
 
 def test_a_month_is_told_in_a_few_moments_and_soon(grid: Database) -> None:

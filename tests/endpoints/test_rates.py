@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import text
 
-from cigri.api_models.histories import MOST_PERIODS, CampaignRate
+from cigri.api_models.histories import MOST_PERIODS, ThroughputHistory
 from cigri.database import Database
 from cigri.endpoints.dispatch import call
 from cigri.endpoints.histories import rates
@@ -20,7 +20,7 @@ INSERT = "INSERT INTO completions (campaign_id, cluster_id, minute, tasks) VALUE
 MINUTE = timedelta(minutes=1)
 
 
-def ask(database: Database, campaigns: str) -> list[CampaignRate]:
+def ask(database: Database, campaigns: str) -> list[ThroughputHistory]:
     told = call(rates, database, Caller("bob"), {"campaigns": campaigns})
     assert isinstance(told, list)
     return told
@@ -48,7 +48,7 @@ def test_a_young_campaign_is_told_minute_by_minute(grid: Database) -> None:
     put_done(grid, 1, NOON, 3)
     put_done(grid, 1, NOON + 2 * MINUTE, 4, 5)
     set_time(grid, NOON + 3.5 * MINUTE)
-    assert ask(grid, "1") == [CampaignRate(1, NOON, 60.0, [3, 0, 9, 0])]
+    assert ask(grid, "1") == [ThroughputHistory(1, NOON, 60.0, [3, 0, 9, 0])]
 
 
 def test_an_old_one_by_more_minutes_and_its_last_day_only(grid: Database) -> None:
@@ -75,7 +75,7 @@ def test_an_ended_one_stands_still(grid: Database) -> None:
     with grid.begin() as conn:
         conn.execute(text("UPDATE campaigns SET state = 'terminated', ended_at = now() WHERE id = 2"))
     set_time(grid, NOON + timedelta(days=9))
-    assert ask(grid, "2,7") == [CampaignRate(2, NOON, 60.0, [0, 6, 0])]
+    assert ask(grid, "2,7") == [ThroughputHistory(2, NOON, 60.0, [0, 6, 0])]
     with grid.begin() as conn:
         archive_campaign(conn, 2)
     assert ask(grid, "2,7") == []

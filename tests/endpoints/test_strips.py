@@ -5,7 +5,7 @@ from time import monotonic
 import pytest
 from sqlalchemy import Connection, text
 
-from cigri.api_models.campaigns import MOST_CELLS, StripCell
+from cigri.api_models.campaigns import MOST_CELLS, TaskStripCell
 from cigri.database import Database
 from cigri.endpoints.campaigns import strip
 from cigri.endpoints.dispatch import call
@@ -32,7 +32,7 @@ def move(conn: Connection, states: dict[int, TaskState]) -> None:
         conn.execute(moved, {"number": number, "state": state})
 
 
-def cells(database: Database) -> list[StripCell]:
+def cells(database: Database) -> list[TaskStripCell]:
     told = call(strip, database, BOB, {"campaign_id": 1})
     assert isinstance(told, list)
     return told
@@ -43,7 +43,7 @@ def test_a_short_campaign_has_a_cell_for_each_task(database: Database) -> None:
         a_cluster(conn)
         a_campaign(conn, len(TaskState))
         move(conn, dict(enumerate(TaskState)))
-    assert cells(database) == [StripCell(number, number, state) for number, state in enumerate(TaskState)]
+    assert cells(database) == [TaskStripCell(number, number, state) for number, state in enumerate(TaskState)]
 
 
 def test_a_cell_shows_its_worst_task(database: Database) -> None:
@@ -68,7 +68,7 @@ def test_an_archived_campaign_has_the_same(database: Database) -> None:
     before = cells(database)
     with database.begin() as conn:
         archive_campaign(conn, 1)
-    assert cells(database) == before == [StripCell(0, 0, TaskState.FAILED), StripCell(1, 1, TaskState.DONE)]
+    assert cells(database) == before == [TaskStripCell(0, 0, TaskState.FAILED), TaskStripCell(1, 1, TaskState.DONE)]
 
 
 def test_many_tasks_are_told_soon(database: Database) -> None:
@@ -81,8 +81,8 @@ def test_many_tasks_are_told_soon(database: Database) -> None:
     told = cells(database)
     assert monotonic() - begun < LONGEST
     assert len(told) == MOST_CELLS
-    assert told[0] == StripCell(0, 199, TaskState.WAITING)
-    assert told[-1] == StripCell(MANY - 200, MANY - 1, TaskState.FAILED)
+    assert told[0] == TaskStripCell(0, 199, TaskState.WAITING)
+    assert told[-1] == TaskStripCell(MANY - 200, MANY - 1, TaskState.FAILED)
     assert {cell.worst for cell in told[1:-1]} == {TaskState.DONE}
 
 

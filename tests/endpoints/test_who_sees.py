@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.endpoints import Endpoint, May, campaigns, descriptions, every, jobs, pending_reasons, tasks
+from cigri.endpoints import Access, Endpoint, campaigns, descriptions, every, jobs, pending_reasons, tasks
 from cigri.endpoints.dispatch import call
 from cigri.errors import NotFound
-from cigri.flow.error_budgets import Trial, put_trials
+from cigri.flow.error_budgets import ErrorBudgetUpdate, put_trials
 from cigri.formats.json_values import plain
-from cigri.identity.callers import Caller, Scope
+from cigri.identity.callers import AccessScope, Caller
 from cigri.presentation.failure_groups import STDERR
 from cigri.settings.sections import BudgetSettings
 from cigri.states import Outcome
@@ -37,7 +37,7 @@ OWNERS = [
     Caller("carol", is_operator=True),
     Caller("dave", sees_of=frozenset({"alice"})),
 ]
-OTHERS = [Caller("bob"), Caller("carol", is_operator=True, scope=Scope.READ)]
+OTHERS = [Caller("bob"), Caller("carol", is_operator=True, scope=AccessScope.READ)]
 
 
 @pytest.fixture
@@ -48,7 +48,9 @@ def grid(database: Database) -> Database:
         note_passes(conn)
         campaign = a_campaign(conn, [SECRET, SECRET])
         end_jobs(conn, dahu, submitted_jobs(conn, campaign, dahu, 1), Outcome.FAILURE, exit_code=3)
-        put_trials(conn, dahu, "dahu", {campaign: Trial(False, 10, f"exit code 7, {SECRET}")}, BudgetSettings())
+        put_trials(
+            conn, dahu, "dahu", {campaign: ErrorBudgetUpdate(False, 10, f"exit code 7, {SECRET}")}, BudgetSettings()
+        )
         conn.execute(text("UPDATE events SET message = message || :said"), {"said": f"{STDERR}{SECRET}"})
         conn.execute(text("UPDATE campaigns SET written = :written"), {"written": json.dumps({"environment": SECRET})})
     return database
@@ -69,7 +71,7 @@ def test_what_is_in_a_campaign_is_its_owners(
 
 
 def test_what_is_declared_to_be_told_in_part_is_tried_above() -> None:
-    declared = {endpoint.name for endpoint in every() if endpoint.may is May.EVERYBODY_IN_PART}
+    declared = {endpoint.name for endpoint in every() if endpoint.may is Access.EVERYBODY_IN_PART}
     assert declared == {endpoint.name for endpoint, _ in OF_ONE}
 
 

@@ -17,11 +17,11 @@ from typing import Any
 from cigri.database import Database
 from cigri.flow import dependencies
 from cigri.flow.clusters import ClusterRow
-from cigri.gateway.transport_gateway import Gateway
+from cigri.gateway.transport_gateway import TransportGateway
 from cigri.outputs import assembling
-from cigri.runtime.pass_context import Tools
+from cigri.runtime.pass_context import PassContext
 from cigri.settings.sections import InputSettings, NotifySettings, Settings
-from cigri.shell.results import Answer
+from cigri.shell.results import ShellResult
 from modules import metascheduler, notifier, stager
 from modules.notifier import sending as telling
 from modules.stager import cluster_files, collecting, sending
@@ -36,12 +36,12 @@ def die(delay: float = 0.0) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class Dying(Gateway):
+class Dying(TransportGateway):
     def __init__(self, moment: str, number: int) -> None:
         super().__init__()
         self._moment, self._left = moment, number
 
-    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
+    def run(self, cluster: ClusterRow, user: str, script: str) -> ShellResult:
         self._left -= 1
         if self._left == 0 and self._moment == "before":
             die()
@@ -58,7 +58,7 @@ def main(argv: list[str]) -> int:
     url, module, moment, *number = argv
     database = Database(url)
     gateway = Dying(moment, int(number[0]) if number else 1)
-    importlib.import_module(f"modules.{module}").run_once(Tools(database, Settings(), gateway))
+    importlib.import_module(f"modules.{module}").run_once(PassContext(database, Settings(), gateway))
     return 0
 
 
@@ -96,8 +96,8 @@ def collecting_at_line(argv: list[str]) -> int:
 
 
 def _pass_of_stager(url: str, settings: Settings) -> int:
-    database, gateway = Database(url), Gateway()
-    stager.run_once(Tools(database, settings, gateway))
+    database, gateway = Database(url), TransportGateway()
+    stager.run_once(PassContext(database, settings, gateway))
     gateway.close()
     return 0
 
@@ -108,7 +108,7 @@ def at_line_of_notifier(argv: list[str]) -> int:
     notifier.SHORT_SENDING = sending_time = 20.0
     die_at({"notifier": notifier, "sending": telling}[file].__file__, int(line))
     settings = Settings(notify=NotifySettings(smtp=f"127.0.0.1:{port}", digest=0, timeout=sending_time))
-    notifier.run_once(Tools(Database(url), settings, Gateway()))
+    notifier.run_once(PassContext(Database(url), settings, TransportGateway()))
     return 0
 
 
@@ -116,7 +116,7 @@ def at_release(argv: list[str]) -> int:
     """URL LINE: a pass of the metascheduler that dies before it does what stands in that line of dependencies.py."""
     url, line = argv
     die_at(dependencies.__file__, int(line))
-    gateway = Gateway()
-    metascheduler.run_once(Tools(Database(url), Settings(), gateway))
+    gateway = TransportGateway()
+    metascheduler.run_once(PassContext(Database(url), Settings(), gateway))
     gateway.close()
     return 0

@@ -13,8 +13,8 @@ import pytest
 from cigri.database import Database
 from cigri.flow.clusters import list_every_cluster
 from cigri.flow.grid_identity import grid_key
-from modules.operator.job_differences import Differences, compare
-from modules.updator.job_conclusions import Element
+from modules.operator.job_differences import JobDifferences, compare
+from modules.updator.job_conclusions import ArrayElement
 from tests.faults.test_kill import kill_group, start_almighty
 from tests.grid import Grid, Site, gridengine_site, oar_site, slurm_site, until
 from tests.last_words import LastWord, done_twice, never_said, read_words, saying
@@ -35,10 +35,10 @@ RIVALS = {  # a local user's job that wants a whole cluster for a moment
 }
 
 
-Book = dict[Element, bool]
+Book = dict[ArrayElement, bool]
 """Jobs of ours that began on a cluster, and whether they ended well."""
 
-Outcomes = dict[Element, str]
+Outcomes = dict[ArrayElement, str]
 """How our jobs on a cluster ended, for us."""
 
 
@@ -86,7 +86,7 @@ class Everywhere(NamedTuple):
         )
         books: dict[str, Outcomes] = {name: {} for name in self.sites}
         for row in self.grid.rows(statement):
-            books[row["name"]][Element(row["tag"], row["array_index"])] = row["outcome"]
+            books[row["name"]][ArrayElement(row["tag"], row["array_index"])] = row["outcome"]
         return books
 
     def their_books(self) -> dict[str, Book]:
@@ -94,53 +94,53 @@ class Everywhere(NamedTuple):
             tag = f"cigri.{grid_key(conn)}."
         return {name: dict(BOOKS[name](site, tag)) for name, site in self.sites.items()}
 
-    def odd_jobs(self) -> list[tuple[str, Element, str]]:
+    def odd_jobs(self) -> list[tuple[str, ArrayElement, str]]:
         """Those that began for us and not for them, or for them and not for us."""
         ours, theirs = self.our_books(), self.their_books()
         began = {(name, job) for name in ours for job, outcome in ours[name].items() if outcome != "withdrawn"}
         odd = began ^ {(name, job) for name in theirs for job in theirs[name]}
         return [(name, job, ours[name].get(job, "not ours")) for name, job in sorted(odd)]
 
-    def differences(self) -> list[Differences]:
+    def differences(self) -> list[JobDifferences]:
         """Between every queue and the database."""
         with self.grid.database.begin() as conn:
             clusters, key = list_every_cluster(conn), grid_key(conn)
         return [compare(self.grid.database, self.grid.gateway, cluster, key) for cluster in clusters]
 
     def agrees(self) -> bool:
-        return self.differences() == [Differences({}, [], [])] * len(self.sites)
+        return self.differences() == [JobDifferences({}, [], [])] * len(self.sites)
 
 
-def _slurm_file(site: Site, tag: str) -> Iterator[tuple[Element, bool]]:
+def _slurm_file(site: Site, tag: str) -> Iterator[tuple[ArrayElement, bool]]:
     """Slurm without accounting writes a line for each job that ended."""
     for line in site.sh(f"cat {STATE}/{site.name}/jobs/jobcomp.log", user="root").splitlines():
         words = dict(re.findall(r"(\w+)=(\S+)", line))
         if words["Name"].startswith(tag) and words["NodeCnt"] != "0":
-            yield Element(words["Name"], int(words["ArrayTaskId"])), words["JobState"] == "COMPLETED"
+            yield ArrayElement(words["Name"], int(words["ArrayTaskId"])), words["JobState"] == "COMPLETED"
 
 
-def _slurm_accounting(site: Site, tag: str) -> Iterator[tuple[Element, bool]]:
+def _slurm_accounting(site: Site, tag: str) -> Iterator[tuple[ArrayElement, bool]]:
     for line in site.sh("sacct -X -n -P -S now-1hours -o JobName,JobID,Start,State").splitlines():
         name, job_id, start, state = line.split("|")
         if name.startswith(tag) and start not in ("Unknown", "None"):
-            yield Element(name, int(job_id.partition("_")[2])), state == "COMPLETED"
+            yield ArrayElement(name, int(job_id.partition("_")[2])), state == "COMPLETED"
 
 
-def _gridengine(site: Site, tag: str) -> Iterator[tuple[Element, bool]]:
+def _gridengine(site: Site, tag: str) -> Iterator[tuple[ArrayElement, bool]]:
     for record in site.sh("qacct -o alice -j").split("=" * 62)[1:]:
         words = dict(re.findall(r"^(\w+) +(\S+)", record, re.MULTILINE))
         if words.get("jobname", "").startswith(tag):  # the last one is the sum of all
             is_well = words["failed"] == "0" and words["exit_status"] == "0"
-            yield Element(words["jobname"], int(words["taskid"])), is_well
+            yield ArrayElement(words["jobname"], int(words["taskid"])), is_well
 
 
-def _oar(site: Site, tag: str) -> Iterator[tuple[Element, bool]]:
+def _oar(site: Site, tag: str) -> Iterator[tuple[ArrayElement, bool]]:
     for job in json.loads(site.sh(f"oarstat -J -f --sql \"job_name like '{tag}%'\"") or "{}").values():
         if job["startTime"]:
-            yield Element(job["name"], job["array_index"]), job["state"] == "Terminated" and job["exit_code"] == 0
+            yield ArrayElement(job["name"], job["array_index"]), job["state"] == "Terminated" and job["exit_code"] == 0
 
 
-BOOKS: Mapping[str, Callable[[Site, str], Iterator[tuple[Element, bool]]]] = {
+BOOKS: Mapping[str, Callable[[Site, str], Iterator[tuple[ArrayElement, bool]]]] = {
     "alpha": _slurm_file,
     "beta": _slurm_accounting,
     "gamma": _gridengine,

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from cigri.database import server_time
-from cigri.flow.drains import DrainWish, NodeDrain, end_node_drains, put_drain, put_node_drain
+from cigri.flow.drains import ClusterDrain, NodeDrainRequest, end_node_drains, put_drain, put_node_drain
 from cigri.flow.forecasts import NewForecast, put_forecasts
 from cigri.flow.launches import NewJob, put_jobs
 from cigri.flow.tasks import take_waiting
@@ -93,7 +93,7 @@ def status_of_tasks_side_by_side(grid: Grid) -> None:
     assert (both["add_final_exp_waste"], alone["add_final_exp_waste"]) == (lost, 0)
     with grid.database.begin() as conn:
         deadline = (server_time(conn) + timedelta(seconds=120)).replace(microsecond=0)
-        put_drain(conn, grid.site.name, DrainWish(deadline, False, 0, "oper"))
+        put_drain(conn, grid.site.name, ClusterDrain(deadline, False, 0, "oper"))
     before = time.time()
     killer.run_once(grid.tools)
     message = grid.one("SELECT message FROM events WHERE code = 'CLUSTER_DRAIN'")
@@ -122,7 +122,7 @@ def drain_the_node_of_a_job(grid: Grid) -> tuple[str, int]:
     node = grid.one("SELECT node FROM jobs")
     with grid.database.begin() as conn:
         deadline = (server_time(conn) + timedelta(seconds=300)).replace(microsecond=0)
-        put_node_drain(conn, cluster_of(grid), NodeDrain(node, deadline, "oper"))
+        put_node_drain(conn, cluster_of(grid), NodeDrainRequest(node, deadline, "oper"))
     return node, int(deadline.timestamp())
 
 

@@ -14,8 +14,8 @@ from cigri.database import Database
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.subscriptions import put_subscription
 from cigri.formats.subscriptions import read_subscribing
-from cigri.gateway.transport_gateway import Gateway
-from cigri.runtime.pass_context import Tools
+from cigri.gateway.transport_gateway import TransportGateway
+from cigri.runtime.pass_context import PassContext
 from cigri.settings.sections import NotifySettings, Settings
 from cigri.states import EventLevel
 from modules import notifier
@@ -50,7 +50,7 @@ def test_a_notifier_killed_at_any_line_loses_nothing(
     died = 0
     with mail_server() as server:
         settings = Settings(notify=NotifySettings(smtp=f"127.0.0.1:{server.port}", digest=0))
-        tools = Tools(database, settings, Gateway())
+        tools = PassContext(database, settings, TransportGateway())
         name = module.__name__.rpartition(".")[2]
         for line in lines(module):
             with database.begin() as conn:

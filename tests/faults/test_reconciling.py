@@ -7,22 +7,22 @@ import pytest
 
 from cigri.errors import TransportError
 from cigri.flow.clusters import ClusterRow, list_clusters
-from cigri.gateway.transport_gateway import Gateway
-from cigri.shell.results import Answer
+from cigri.gateway.transport_gateway import TransportGateway
+from cigri.shell.results import ShellResult
 from modules import runner, updator
 from tests.faults.test_kill import TASKS, choose_jobs, pass_that_dies
 from tests.forker import Forker
 from tests.grid import Grid, until
 
 
-class Late(Gateway):
+class Late(TransportGateway):
     """A way to the cluster that breaks at the first command; it arrives all the same, when nobody waits for it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.on_its_way = ""
 
-    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
+    def run(self, cluster: ClusterRow, user: str, script: str) -> ShellResult:
         if not self.on_its_way:
             self.on_its_way = script
             raise TransportError(cluster.name, "the connection broke")

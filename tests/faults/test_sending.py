@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import text
 
 from cigri.flow.clusters import ClusterRow
-from cigri.gateway.transport_gateway import Gateway
+from cigri.gateway.transport_gateway import TransportGateway
 from cigri.inputs.store import InputStore, store_of
-from cigri.shell.results import Answer
+from cigri.shell.results import ShellResult
 from modules import stager
 from modules.stager import sending
 from tests.faults.line import Line
@@ -83,13 +83,13 @@ def test_thousands_of_small_files_take_some_commands_over_a_long_way(
     """Each of which costs its way there and back."""
     number = 2_000
     local.tune("inputs", ahead=number)
-    scripts, run = list[str](), Gateway.run
+    scripts, run = list[str](), TransportGateway.run
 
-    def counted(gateway: Gateway, cluster: ClusterRow, user: str, script: str) -> Answer:
+    def counted(gateway: TransportGateway, cluster: ClusterRow, user: str, script: str) -> ShellResult:
         scripts.append(script)
         return run(gateway, cluster, user, script)
 
-    monkeypatch.setattr(Gateway, "run", counted)
+    monkeypatch.setattr(TransportGateway, "run", counted)
     with Line(far_host.port, delay=0.02) as line:
         reach(line)
         submit(local, tmp_path, many_cases(tmp_path, number), clusters={"far": {}})

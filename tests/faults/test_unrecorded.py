@@ -7,11 +7,11 @@ from importlib import import_module
 
 import pytest
 
-from cigri.drivers import RemoteJob, RemoteState
-from cigri.drivers.local import Local
+from cigri.drivers import RemoteJob, RemoteJobState
+from cigri.drivers.local import LocalDriver
 from cigri.flow.clusters import put_cluster
 from cigri.flow.kill_requests import ask_kills
-from cigri.shell.results import Answer
+from cigri.shell.results import ShellResult
 from cigri.states import KillReason
 from tests.grid import Grid, until
 
@@ -28,16 +28,16 @@ def forgetful(local: Grid) -> Grid:
 
 def lie_of(monkeypatch: pytest.MonkeyPatch, lie: Lie) -> None:
     """The queue shows no job of which `lie` has another word for the history, or (None) which it has forgotten."""
-    listed, known = Local.parse_status, Local.parse_history
+    listed, known = LocalDriver.parse_status, LocalDriver.parse_history
 
-    def parse_status(driver: Local, answer: Answer, prefix: str) -> list[RemoteJob]:
+    def parse_status(driver: LocalDriver, answer: ShellResult, prefix: str) -> list[RemoteJob]:
         return [job for job in listed(driver, answer, prefix) if lie(job) is job]
 
-    def parse_history(driver: Local, answer: Answer) -> list[RemoteJob]:
+    def parse_history(driver: LocalDriver, answer: ShellResult) -> list[RemoteJob]:
         return [told for job in known(driver, answer) if (told := lie(job)) is not None]
 
-    monkeypatch.setattr(Local, "parse_status", parse_status)
-    monkeypatch.setattr(Local, "parse_history", parse_history)
+    monkeypatch.setattr(LocalDriver, "parse_status", parse_status)
+    monkeypatch.setattr(LocalDriver, "parse_history", parse_history)
 
 
 def go_on_for(grid: Grid, seconds: float) -> None:
@@ -61,7 +61,7 @@ def test_an_end_in_the_history_of_a_job_that_never_started_is_no_end_of_its_task
     campaign = forgetful.submit(["x", "y"], command=f"echo $CIGRI_JOB_ID >>{forgetful.place}/jobs")
     forgetful.run_until(lambda: forgetful.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") == 6)
     tag = forgetful.one("SELECT tag FROM batches WHERE campaign_id = :id", id=campaign)
-    state = RemoteState.FAILED if exit_code else RemoteState.SUCCEEDED
+    state = RemoteJobState.FAILED if exit_code else RemoteJobState.SUCCEEDED
     lie_of(monkeypatch, lambda job: replace(job, state=state, exit_code=exit_code) if job.tag == tag else job)
     lost = "SELECT count(*) FROM attempts WHERE outcome = 'lost'"
     forgetful.run_until(lambda: forgetful.one(lost) == 2)
@@ -92,9 +92,9 @@ def test_a_job_whose_journal_was_not_read_is_looked_for_again(forgetful: Grid, m
     forgetful.assert_each_ran_once(2)
 
 
-@pytest.mark.parametrize("word", [None, RemoteState.UNKNOWN, RemoteState.SUCCEEDED], ids=str)
+@pytest.mark.parametrize("word", [None, RemoteJobState.UNKNOWN, RemoteJobState.SUCCEEDED], ids=str)
 def test_a_running_job_of_which_its_batch_system_knows_nothing_is_not_done_again(
-    forgetful: Grid, monkeypatch: pytest.MonkeyPatch, word: RemoteState | None
+    forgetful: Grid, monkeypatch: pytest.MonkeyPatch, word: RemoteJobState | None
 ) -> None:
     hang(forgetful, ["x"])
     lie_of(monkeypatch, lambda job: replace(job, state=word, exit_code=0) if word else None)
@@ -142,7 +142,7 @@ def test_a_job_that_was_started_a_second_time_while_it_runs_is_not_done_elsewher
     batch = f"{base}/c1/b{forgetful.one('SELECT id FROM batches')}"
     again = f"CIGRI_ARRAY_INDEX=1 CIGRI_LOCAL_ID=9_1 {batch}/job {batch} 2>/dev/null; echo $?"
     assert forgetful.site.sh(again) == "75\n"
-    lie_of(monkeypatch, lambda job: replace(job, state=RemoteState.FAILED, exit_code=75, restarts=1))
+    lie_of(monkeypatch, lambda job: replace(job, state=RemoteJobState.FAILED, exit_code=75, restarts=1))
     go_on_for(forgetful, 3 * LOST_AFTER)
     assert forgetful.counts() == {"assigned": 1}
     forgetful.site.sh(f"touch {forgetful.place}/go")

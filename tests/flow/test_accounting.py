@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from sqlalchemy import Connection, text
 
-from cigri.api_models.metrics import AccountedWork
+from cigri.api_models.metrics import AccountingEntry
 from cigri.database import Database
 from cigri.flow.accounting import LONGEST_JOB, Days, add_up_accounting, list_accounted, list_used
 from cigri.flow.ends import EndedJob, put_ended
@@ -42,8 +42,8 @@ def test_a_job_over_midnights_counts_on_each_of_its_days(database: Database) -> 
         a_cluster(conn)
         one_ended(conn, "alice", 2 * DAY, cores=2)
         assert by_day(conn) == [(2, 0, 24 * HOUR), (1, 0, 48 * HOUR), (0, 1, 24 * HOUR)]
-        assert list_accounted(conn, 1) == [AccountedWork("alice", "", "dahu", 1, 24 * HOUR, 0, 0)]
-        assert list_accounted(conn, 3) == [AccountedWork("alice", "", "dahu", 1, 96 * HOUR, 0, 0)]
+        assert list_accounted(conn, 1) == [AccountingEntry("alice", "", "dahu", 1, 24 * HOUR, 0, 0)]
+        assert list_accounted(conn, 3) == [AccountingEntry("alice", "", "dahu", 1, 96 * HOUR, 0, 0)]
 
 
 def test_what_was_asked_counts_on_the_day_of_the_end(database: Database) -> None:
@@ -61,7 +61,10 @@ def test_what_ended_well_is_told_apart_by_user(database: Database) -> None:
         one_ended(conn, "alice", 100)
         one_ended(conn, "alice", 30, outcome=Outcome.PREEMPTED)
         one_ended(conn, "bob", 7)
-        alices, bobs = AccountedWork("alice", "", "dahu", 2, 100, 30, 0), AccountedWork("bob", "", "dahu", 1, 7, 0, 0)
+        alices, bobs = (
+            AccountingEntry("alice", "", "dahu", 2, 100, 30, 0),
+            AccountingEntry("bob", "", "dahu", 1, 7, 0, 0),
+        )
         assert list_accounted(conn, 1) == [alices, bobs]
         assert list_accounted(conn, 1, "bob") == [bobs]
 
@@ -101,7 +104,7 @@ def test_a_cluster_whose_clock_is_wrong_costs_no_flood_of_days(database: Databas
         one_ended(conn, "alice", 20_000 * DAY)
         one_ended(conn, "bob", -2 * DAY)
         assert len(by_day(conn)) == LONGEST_JOB + 1
-        assert list_accounted(conn, 1, "bob") == [AccountedWork("bob", "", "dahu", 1, 0, 0, 0)]
+        assert list_accounted(conn, 1, "bob") == [AccountingEntry("bob", "", "dahu", 1, 0, 0, 0)]
 
 
 @pytest.mark.parametrize("first", range(4))

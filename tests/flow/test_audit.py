@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Connection
 
 from cigri.database import Database
-from cigri.endpoints import May, changes
+from cigri.endpoints import Access, changes
 from cigri.endpoints.dispatch import call
 from cigri.errors import CigriError
 from cigri.flow.audit import forget_audit, list_audit, put_audit
@@ -17,7 +17,7 @@ from tests.callers import ALICE, BOB
 from tests.factories import NOON, a_campaign, a_cluster, set_time
 
 
-@changes("/campaigns", May.EVERYBODY)
+@changes("/campaigns", Access.EVERYBODY)
 def make(conn: Connection, caller: Caller, *, name: str, fails: bool = False) -> int:
     """Put a campaign of the caller's."""
     a_cluster(conn)

@@ -5,7 +5,7 @@ from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
 from cigri.estimates.durations import averaged
-from cigri.flow.doubtful_results import Doubted, put_doubts
+from cigri.flow.doubtful_results import DoubtfulResults, put_doubts
 from cigri.flow.event_fixes import believe
 from cigri.flow.launches import NewJob, put_jobs
 from cigri.flow.task_durations import learn_anew
@@ -101,7 +101,7 @@ def test_doubted_results_count_no_longer_until_they_are_believed(database: Datab
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 9)
         end_some(conn, campaign, cluster, 50.0, 0.1, 70.0, 0.3)
-        put_doubts(conn, Doubted(campaign, cluster, "dahu", 1.0, None, "too soon"))
+        put_doubts(conn, DoubtfulResults(campaign, cluster, "dahu", 1.0, None, "too soon"))
         assert known(conn) == {(1, cluster): (2, 60.0)}
         believe(conn, campaign, cluster)
         assert known(conn) == {(1, cluster): (4, 30.1)}

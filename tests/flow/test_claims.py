@@ -13,7 +13,7 @@ from cigri.flow.cancellations import kill_job
 from cigri.flow.grid_identity import grid_key
 from cigri.flow.launches import NewJob, list_busy, list_launches, put_jobs
 from cigri.flow.live_jobs import list_watched
-from cigri.flow.offers import Offer, put_offers, take_offers
+from cigri.flow.offers import NewOffer, put_offers, take_offers
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.invariants import examine
 from cigri.flow.withdrawals import list_launching, put_back
@@ -113,7 +113,7 @@ def test_an_offer_is_taken_once(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
         first, second = a_campaign(conn, 1), a_campaign(conn, 1)
-        put_offers(conn, [Offer(first, cluster, 4, 4, 1), Offer(second, cluster, 2, 2, 0)])
+        put_offers(conn, [NewOffer(first, cluster, 4, 4, 1), NewOffer(second, cluster, 2, 2, 0)])
         assert [(offer.campaign_id, offer.jobs, offer.walltime) for offer in take_offers(conn)] == [
             (second, 2, 3600),
             (first, 4, 3600),
@@ -125,7 +125,7 @@ def test_an_offer_to_a_campaign_that_was_paused_meanwhile_is_void(database: Data
     with database.begin() as conn:
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 1)
-        put_offers(conn, [Offer(campaign, cluster, 1, 1, 0)])
+        put_offers(conn, [NewOffer(campaign, cluster, 1, 1, 0)])
         move_campaign(conn, campaign, ALICE, CampaignState.PAUSED)
         assert take_offers(conn) == []
 

@@ -12,7 +12,7 @@ from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.tasks import take_continuing, take_waiting
 from cigri.flow.views.cluster_demands import list_wants
 from cigri.flow.views.live_attempts import list_attempts
-from cigri.lifecycle.verdicts import Saving, TaskPast, judge
+from cigri.lifecycle.verdicts import AttemptCounts, CheckpointPolicy, judge
 from cigri.settings.sections import JobSettings
 from cigri.states import JobKind, JobState, Outcome
 from cigri.tables.campaigns import CampaignCluster
@@ -38,7 +38,7 @@ def declare(conn: Connection, **settings: object) -> None:
 def stop(conn: Connection, cluster: int, job: int, outcome: Outcome, *, saved: bool, now: datetime = NOON) -> None:
     """The only task of a job ends so."""
     [live] = list_attempts(conn, [job])
-    verdict = judge(outcome, TaskPast(0, 0, 0, 0), JobSettings())
+    verdict = judge(outcome, AttemptCounts(0, 0, 0, 0), JobSettings())
     attempt = EndedAttempt(1, job, live.task_id, live.number, outcome, 99, None, None, verdict, saved)
     set_time(conn, now)
     put_ended(conn, cluster, [attempt], [EndedJob(job, 1, JobKind.TASKS, outcome, 99, "", "", None)])
@@ -139,11 +139,11 @@ def test_what_a_campaign_declares_comes_with_its_attempts(database: Database) ->
         cluster = a_cluster(conn)
         a_campaign(conn, 1)
         [job] = submitted_jobs(conn, 1, cluster, 1)
-        assert list_attempts(conn, [job])[0].saving == Saving()
+        assert list_attempts(conn, [job])[0].saving == CheckpointPolicy()
         declare(conn, checkpoint=None, idempotent=True)
-        assert list_attempts(conn, [job])[0].saving == Saving(is_idempotent=True)
+        assert list_attempts(conn, [job])[0].saving == CheckpointPolicy(is_idempotent=True)
         declare(conn, checkpoint=CHECKPOINT, idempotent=False)
-        assert list_attempts(conn, [job])[0].saving == Saving(has_checkpoint=True, period=900)
+        assert list_attempts(conn, [job])[0].saving == CheckpointPolicy(has_checkpoint=True, period=900)
         run_jobs(conn, [job])
         ask_checkpoints(conn, ALICE, campaign_id=1)
         put_heard(conn, [job])

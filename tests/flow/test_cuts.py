@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from cigri.database import Database
-from cigri.flow.pending_reasons import Cut, CutView, list_cuts, put_cuts
-from cigri.states import CutReason
+from cigri.flow.pending_reasons import NewPendingReason, PendingReasonView, list_cuts, put_cuts
+from cigri.states import PendingReasonCode
 from tests.factories import NOON, a_campaign, a_cluster, set_time
 
 pytestmark = pytest.mark.noon
@@ -20,18 +20,18 @@ def test_only_what_has_changed_is_written_and_what_is_over_is_gone(database: Dat
             a_cluster(conn, name)
         a_campaign(conn, 1, clusters=("dahu", "luke", "zion"))
         full, order, limit = (
-            Cut(1, 1, CutReason.FULL, "", 3, 3),
-            Cut(1, 2, CutReason.ORDER, "", 1, 9),
-            Cut(1, 3, CutReason.LIMIT, "matlab", 1, 1),
+            NewPendingReason(1, 1, PendingReasonCode.FULL, "", 3, 3),
+            NewPendingReason(1, 2, PendingReasonCode.ORDER, "", 1, 9),
+            NewPendingReason(1, 3, PendingReasonCode.LIMIT, "matlab", 1, 1),
         )
         assert put_cuts(conn, [full, order, limit]) == 3
         set_time(conn, LATER)
         assert put_cuts(conn, [full, order, limit]) == 0
-        other = Cut(1, 2, CutReason.MAX_JOBS, "", 2, 2)
+        other = NewPendingReason(1, 2, PendingReasonCode.MAX_JOBS, "", 2, 2)
         assert put_cuts(conn, [full._replace(used=4), other]) == 2
         assert list_cuts(conn, 1) == [
-            CutView("dahu", CutReason.FULL, "", 4, 3, NOON),
-            CutView("luke", CutReason.MAX_JOBS, "", 2, 2, LATER),
+            PendingReasonView("dahu", PendingReasonCode.FULL, "", 4, 3, NOON),
+            PendingReasonView("luke", PendingReasonCode.MAX_JOBS, "", 2, 2, LATER),
         ]
         assert put_cuts(conn, []) == 0
         assert list_cuts(conn, 1) == []

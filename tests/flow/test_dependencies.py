@@ -8,7 +8,14 @@ from sqlalchemy import Connection, select, text
 from cigri.database import Database
 from cigri.errors import CigriError, NotFound
 from cigri.flow.campaigns import close_campaigns, move_campaign
-from cigri.flow.dependencies import NamedRequired, NewDependency, find_required, is_shut, open_regardless, release_tasks
+from cigri.flow.dependencies import (
+    NewDependency,
+    RequiredCampaign,
+    find_required,
+    is_shut,
+    open_regardless,
+    release_tasks,
+)
 from cigri.flow.event_fixes import fix_events
 from cigri.flow.submissions import put_tasks
 from cigri.flow.tasks import redo_tasks, take_waiting
@@ -269,22 +276,25 @@ def test_what_cannot_be_waited_for(database: Database) -> None:
         old, new = a_campaign(conn, 2, name="solve"), a_campaign(conn, 3, name="solve")
         theirs = a_campaign(conn, 2, name="theirs", user="bob")
 
-        def told(*wanted: NamedRequired, caller: object = ALICE, tasks: int = 3) -> list[NewDependency | str]:
+        def told(*wanted: RequiredCampaign, caller: object = ALICE, tasks: int = 3) -> list[NewDependency | str]:
             return [*find_required(conn, caller, wanted, tasks)]  # type: ignore[arg-type]
 
-        assert told(NamedRequired("solve")) == [NewDependency(new)]
-        assert told(NamedRequired(old), NamedRequired("solve", True)) == [NewDependency(old), NewDependency(new, True)]
+        assert told(RequiredCampaign("solve")) == [NewDependency(new)]
+        assert told(RequiredCampaign(old), RequiredCampaign("solve", True)) == [
+            NewDependency(old),
+            NewDependency(new, True),
+        ]
         for name in (theirs, "theirs", new + 999, "nobody"):
-            assert told(NamedRequired(name)) == [f"there is no such campaign as {name}; `gridstat -a` lists all"]
-        assert told(NamedRequired(theirs), caller=ROOT) == [NewDependency(theirs)]
-        assert told(NamedRequired(new), NamedRequired("solve")) == [
+            assert told(RequiredCampaign(name)) == [f"there is no such campaign as {name}; `gridstat -a` lists all"]
+        assert told(RequiredCampaign(theirs), caller=ROOT) == [NewDependency(theirs)]
+        assert told(RequiredCampaign(new), RequiredCampaign("solve")) == [
             NewDependency(new),
             f"campaign {new} is named twice",
         ]
-        assert "has 2 tasks, and this one 3" in str(told(NamedRequired(old, True)))
+        assert "has 2 tasks, and this one 3" in str(told(RequiredCampaign(old, True)))
         conn.execute(text(f"UPDATE campaigns SET archived_at = now() WHERE id = {new}"))
-        assert "is archived" in str(told(NamedRequired(new, True)))
-        assert told(NamedRequired(new)) == [NewDependency(new)]
+        assert "is archived" in str(told(RequiredCampaign(new, True)))
+        assert told(RequiredCampaign(new)) == [NewDependency(new)]
 
 
 def test_no_campaign_waits_for_a_later_one(database: Database) -> None:

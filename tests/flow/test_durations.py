@@ -13,15 +13,15 @@ from cigri.flow.archive import forget_durations
 from cigri.flow.campaign_totals import add_up_counts
 from cigri.flow.expected_durations import match_tasks
 from cigri.flow.submissions import put_tasks
-from cigri.flow.task_durations import KnownPast, find_known_past, learn_anew
+from cigri.flow.task_durations import PastDurations, find_known_past, learn_anew
 from cigri.flow.tasks import Backlog, list_backlogs, take_waiting
-from cigri.flow.views.campaign_progress import Progress, list_progress
+from cigri.flow.views.campaign_progress import CampaignProgress, list_progress
 from cigri.flow.views.cluster_demands import list_wants
 from cigri.flow.views.cluster_service import list_under_way
 from cigri.flow.views.invariants import examine
-from cigri.flow.views.job_sizing import Crew, list_crews
-from cigri.gateway.transport_gateway import Gateway
-from cigri.runtime.pass_context import Tools
+from cigri.flow.views.job_sizing import LiveJobTotals, list_crews
+from cigri.gateway.transport_gateway import TransportGateway
+from cigri.runtime.pass_context import PassContext
 from cigri.settings.sections import Settings
 from cigri.states import Outcome, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
@@ -139,7 +139,7 @@ def test_what_runs_of_a_known_task_is_what_it_took_before_less_its_age(database:
         set_time(conn, later)
         jobs = list_under_way(conn, [2])
         assert [endings(jobs, {2: left})[2].cores for left in (0.5, 15.5)] == [0.0, 2.0]
-        assert list_crews(conn, again) == {1: Crew(0, 0.0, 0, 10), 2: Crew(2, 40.0, 0, 10)}
+        assert list_crews(conn, again) == {1: LiveJobTotals(0, 0.0, 0, 10), 2: LiveJobTotals(2, 40.0, 0, 10)}
         set_time(conn, NOON)
         submitted_jobs(conn, again, 2, 1)
         set_time(conn, later)
@@ -250,7 +250,7 @@ def test_the_end_is_reckoned_with_what_each_task_took() -> None:
     assert begun(short) == pytest.approx(begun(steady) / 2, rel=0.01)
 
 
-def begun(part: Progress) -> float:
+def begun(part: CampaignProgress) -> float:
     """Seconds until its last task begins."""
     found = standing([part], {})
     assert found is not None
@@ -302,7 +302,7 @@ def test_the_predictor_looks_up_new_tasks(database: Database) -> None:
         cluster = a_cluster(conn)
         do(conn, cluster, ["a"], 10.0)
         again = a_campaign(conn, ["a"])
-    tools = Tools(database, Settings(), Gateway())
+    tools = PassContext(database, Settings(), TransportGateway())
     assert predictor.run_once(tools)["known tasks"] == 1
     assert predictor.run_once(tools)["known tasks"] == 0
     with database.begin() as conn:
@@ -342,11 +342,11 @@ def test_who_thinks_of_submitting_tasks_hears_what_they_took(
         cluster = a_cluster(conn)
         do(conn, cluster, ["a", {"x": 1}, "c"], 10.0, 300.0, 50.0)
         wanted = ["a", "new", {"x": 1}, "a"]
-        assert find_known_past(conn, "alice", {"/bin/true"}, wanted) == KnownPast(4, 3, 320.0, 90200.0)
+        assert find_known_past(conn, "alice", {"/bin/true"}, wanted) == PastDurations(4, 3, 320.0, 90200.0)
         assert find_known_past(conn, "alice", {"/bin/true", "/bin/other"}, wanted).done == 3
-        assert find_known_past(conn, "bob", {"/bin/true"}, wanted) == KnownPast()
-        assert find_known_past(conn, "alice", {"/bin/other"}, wanted) == KnownPast()
+        assert find_known_past(conn, "bob", {"/bin/true"}, wanted) == PastDurations()
+        assert find_known_past(conn, "alice", {"/bin/other"}, wanted) == PastDurations()
         monkeypatch.setattr(task_durations, "TASKS_AT_ONCE", 2)
-        assert find_known_past(conn, "alice", {"/bin/true"}, wanted) == KnownPast(4, 3, 320.0, 90200.0)
+        assert find_known_past(conn, "alice", {"/bin/true"}, wanted) == PastDurations(4, 3, 320.0, 90200.0)
         monkeypatch.setattr(task_durations, "LOOKED_UP", 3)
-        assert find_known_past(conn, "alice", {"/bin/true"}, wanted) == KnownPast(3, 2, 310.0, 90100.0)
+        assert find_known_past(conn, "alice", {"/bin/true"}, wanted) == PastDurations(3, 2, 310.0, 90100.0)

@@ -7,11 +7,11 @@ from cigri.database import Database
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.cancellations import kill_job
 from cigri.flow.ends import EndedAttempt, EndedJob, put_ended
-from cigri.flow.live_jobs import SeenJob, list_watched, mark_missing, move_seen
+from cigri.flow.live_jobs import ListedJob, list_watched, mark_missing, move_seen
 from cigri.flow.views.campaign_progress import list_progress
 from cigri.flow.views.invariants import examine
 from cigri.flow.views.live_attempts import list_attempts
-from cigri.lifecycle.verdicts import Verdict
+from cigri.lifecycle.verdicts import TaskVerdict
 from cigri.states import CampaignState, JobKind, JobState, Outcome, StepState, TaskState
 from cigri.tables.campaigns import CampaignCluster, Completion
 from cigri.tables.job_requests import Kill
@@ -22,12 +22,12 @@ from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, sub
 
 pytestmark = pytest.mark.noon
 
-DONE = Verdict(TaskState.DONE, 10)
-WAITING = Verdict(TaskState.WAITING, 20, deaths=1)
+DONE = TaskVerdict(TaskState.DONE, 10)
+WAITING = TaskVerdict(TaskState.WAITING, 20, deaths=1)
 
 
 def the_end(
-    conn: Connection, job: int, outcome: Outcome = Outcome.SUCCESS, verdict: Verdict = DONE
+    conn: Connection, job: int, outcome: Outcome = Outcome.SUCCESS, verdict: TaskVerdict = DONE
 ) -> tuple[list[EndedAttempt], list[EndedJob]]:
     """As the updator says it, whatever has become of the job."""
     row = conn.execute(select(Job.c.campaign_id, Job.c.kind).where(Job.c.id == job)).one()
@@ -104,12 +104,12 @@ def test_a_step_that_runs_again_is_not_ended_by_its_old_job(database: Database) 
     ("outcome", "verdict", "expected"),
     [
         (Outcome.PREEMPTED, WAITING, TaskState.CANCELLED),
-        (Outcome.FAILURE, Verdict(TaskState.FAILED, 10, failures=1), TaskState.CANCELLED),
+        (Outcome.FAILURE, TaskVerdict(TaskState.FAILED, 10, failures=1), TaskState.CANCELLED),
         (Outcome.SUCCESS, DONE, TaskState.DONE),
     ],
 )
 def test_a_task_of_a_cancelled_campaign_never_waits_again(
-    database: Database, outcome: Outcome, verdict: Verdict, expected: TaskState
+    database: Database, outcome: Outcome, verdict: TaskVerdict, expected: TaskState
 ) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
@@ -127,7 +127,7 @@ def test_an_ended_job_is_neither_seen_nor_missed_again(database: Database) -> No
         (job,) = submitted_jobs(conn, a_campaign(conn, 1), cluster, 1)
         kill_job(conn, job, ALICE)
         end_jobs(conn, cluster, [job])
-        move_seen(conn, [SeenJob(job, JobState.RUNNING, "r9", "n9")])
+        move_seen(conn, [ListedJob(job, JobState.RUNNING, "r9", "n9")])
         mark_missing(conn, [job])
         row = conn.execute(select(Job.c.state, Job.c.remote_id, Job.c.missing_since)).one()
         assert tuple(row) == (JobState.ENDED, "r1", None)
@@ -144,7 +144,7 @@ def test_a_job_that_is_seen_again_is_no_longer_missing_and_one_that_waits_again_
         mark_missing(conn, [job])
         run_jobs(conn, [job])
         assert conn.execute(select(Job.c.missing_since, Job.c.started_at)).one() == (None, NOON)
-        move_seen(conn, [SeenJob(job, JobState.SUBMITTED, "r1", "")])
+        move_seen(conn, [ListedJob(job, JobState.SUBMITTED, "r1", "")])
         assert conn.execute(select(Job.c.state, Job.c.started_at)).one() == (JobState.SUBMITTED, None)
 
 

@@ -10,10 +10,10 @@ from cigri.flow.campaigns import close_campaigns, move_campaign, own_campaign
 from cigri.flow.cancellations import count_left
 from cigri.flow.cluster_visits import put_failure
 from cigri.flow.clusters import find_cluster
-from cigri.flow.error_budgets import Trial, put_trials
+from cigri.flow.error_budgets import ErrorBudgetUpdate, put_trials
 from cigri.flow.event_fixes import fix_events, fix_global_events
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.flow.views.events import EventChoice, count_events, database_owner, list_events, list_fixable, require_own
+from cigri.flow.views.events import EventFilter, count_events, database_owner, list_events, list_fixable, require_own
 from cigri.flow.views.invariants import examine
 from cigri.settings.sections import BudgetSettings
 from cigri.states import CampaignState, EventLevel, Outcome, StepState, TaskState
@@ -31,10 +31,10 @@ def test_fixed_without_resubmission_the_task_stays_failed_and_the_campaign_may_e
     with database.begin() as conn:
         campaign = _failed(conn, 2)
         assert close_campaigns(conn) == 0
-        events = list_fixable(conn, EventChoice(ALICE, [campaign]))
+        events = list_fixable(conn, EventFilter(ALICE, [campaign]))
         assert fix_events(conn, events, ALICE, resubmit=False) == 2
         assert count_left(conn, campaign)[0] == {TaskState.FAILED: 2}
-        assert list_fixable(conn, EventChoice(ALICE)) == []
+        assert list_fixable(conn, EventFilter(ALICE)) == []
         assert close_campaigns(conn) == 1
         assert fix_events(conn, events, ALICE, resubmit=True) == 0
         assert examine(conn) == []
@@ -43,7 +43,7 @@ def test_fixed_without_resubmission_the_task_stays_failed_and_the_campaign_may_e
 def test_a_resubmitted_task_goes_first_with_a_clean_past(database: Database) -> None:
     with database.begin() as conn:
         campaign = _failed(conn, 2)
-        first, second = list_fixable(conn, EventChoice(ALICE, [campaign]))
+        first, second = list_fixable(conn, EventFilter(ALICE, [campaign]))
         assert fix_events(conn, [first], ALICE, resubmit=True) == 1
         row = Task
         states = conn.execute(
@@ -51,7 +51,7 @@ def test_a_resubmitted_task_goes_first_with_a_clean_past(database: Database) -> 
         ).all()
         assert tuple(states[0]) == (TaskState.WAITING, 20, 0, 0)
         assert states[1].state is TaskState.FAILED
-        assert list_fixable(conn, EventChoice(ALICE)) == [second]
+        assert list_fixable(conn, EventFilter(ALICE)) == [second]
         assert own_campaign(conn, campaign, ALICE) is CampaignState.IN_TREATMENT
         assert examine(conn) == []
 
@@ -59,7 +59,7 @@ def test_a_resubmitted_task_goes_first_with_a_clean_past(database: Database) -> 
 def test_resubmission_opens_an_ended_campaign_and_its_steps_again(database: Database) -> None:
     with database.begin() as conn:
         campaign = _failed(conn, 1)
-        (event,) = list_fixable(conn, EventChoice(ALICE))
+        (event,) = list_fixable(conn, EventFilter(ALICE))
         conn.execute(update(Event).values(code="OTHER"))  # nothing keeps the campaign open
         conn.execute(update(CampaignCluster).values(prologue=StepState.DONE, epilogue=StepState.DONE))
         assert close_campaigns(conn) == 1
@@ -80,7 +80,7 @@ def test_a_failed_step_runs_again_when_it_is_resubmitted(database: Database, ste
         for resubmit, then in ((False, StepState.FAILED), (True, StepState.WAITING)):
             code, subject = f"{step.upper()}_FAILED", f"campaign {campaign} on dahu"
             put_events(conn, [NewEvent(code, EventLevel.ERROR, subject, "no", campaign, cluster)])
-            assert fix_events(conn, list_fixable(conn, EventChoice(ALICE)), ALICE, resubmit=resubmit) == 1
+            assert fix_events(conn, list_fixable(conn, EventFilter(ALICE)), ALICE, resubmit=resubmit) == 1
             assert conn.execute(select(column)).scalar_one() is then
 
 
@@ -93,7 +93,7 @@ def test_a_step_that_runs_again_already_is_not_begun_twice(database: Database, s
         conn.execute(update(CampaignCluster).values({step: StepState.RUNNING}))
         code, subject = f"{step.name.upper()}_FAILED", f"campaign {campaign} on dahu"
         put_events(conn, [NewEvent(code, EventLevel.ERROR, subject, "no", campaign, cluster)])
-        fix_events(conn, list_fixable(conn, EventChoice(ALICE)), ALICE, resubmit=True)
+        fix_events(conn, list_fixable(conn, EventFilter(ALICE)), ALICE, resubmit=True)
         assert conn.execute(select(step)).scalar_one() is StepState.RUNNING
 
 
@@ -101,9 +101,9 @@ def test_a_cluster_set_aside_is_given_back_at_once(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
         campaign, other = a_campaign(conn, 1), a_campaign(conn, 1)
-        trial = Trial(has_success=False, failures=10, example="no")
+        trial = ErrorBudgetUpdate(has_success=False, failures=10, example="no")
         put_trials(conn, cluster, "dahu", {campaign: trial, other: trial}, BudgetSettings())
-        events = list_fixable(conn, EventChoice(ALICE, [campaign]))
+        events = list_fixable(conn, EventFilter(ALICE, [campaign]))
         assert fix_events(conn, events, ALICE, resubmit=False) == 1
         part = CampaignCluster
         columns = (part.c.errors, part.c.strikes, part.c.blocked_until)
@@ -114,7 +114,7 @@ def test_a_cluster_set_aside_is_given_back_at_once(database: Database) -> None:
 def test_very_many_events_are_fixed_at_once(database: Database) -> None:
     with database.begin() as conn:
         campaign = _failed(conn, 1)
-        (event,) = list_fixable(conn, EventChoice(ALICE, [campaign]))
+        (event,) = list_fixable(conn, EventFilter(ALICE, [campaign]))
         assert fix_events(conn, [event, *range(event + 1, event + 70_000)], ALICE, resubmit=True) == 1
 
 
@@ -143,9 +143,9 @@ def test_an_event_about_an_odd_name_is_closed_by_that_name(database: Database) -
 def test_nobody_sees_or_fixes_the_events_of_somebody_else(database: Database) -> None:
     with database.begin() as conn:
         campaign = _failed(conn, 1)
-        (event,) = list_fixable(conn, EventChoice(ALICE))
+        (event,) = list_fixable(conn, EventFilter(ALICE))
         assert fix_events(conn, [event], BOB, resubmit=True) == 0
-        for choice in (EventChoice(BOB), EventChoice(BOB, [campaign]), EventChoice(BOB, (), [event])):
+        for choice in (EventFilter(BOB), EventFilter(BOB, [campaign]), EventFilter(BOB, (), [event])):
             assert list_events(conn, choice) == []
             assert count_events(conn, choice) == 0
             assert list_fixable(conn, choice) == []
@@ -160,11 +160,11 @@ def test_an_event_tells_its_task_and_cluster(database: Database) -> None:
     with database.begin() as conn:
         campaign = _failed(conn, 3)
         put_events(conn, [NewEvent("NEWS", EventLevel.INFO, "campaign", "hello", campaign)])
-        last, other = list_events(conn, EventChoice(ALICE), 2)
+        last, other = list_events(conn, EventFilter(ALICE), 2)
         assert (last.code, last.task, last.parameter, last.cluster) == ("TASK_FAILED", 1, "1", "dahu")
         assert last.id < other.id
-        assert count_events(conn, EventChoice(ALICE)) == 3
-        assert [event.code for event in list_events(conn, EventChoice(ALICE, closed_too=True))][-1] == "NEWS"
+        assert count_events(conn, EventFilter(ALICE)) == 3
+        assert [event.code for event in list_events(conn, EventFilter(ALICE, closed_too=True))][-1] == "NEWS"
 
 
 def test_the_wish_to_purge_is_withdrawn_only_by_name(database: Database) -> None:
@@ -174,9 +174,9 @@ def test_the_wish_to_purge_is_withdrawn_only_by_name(database: Database) -> None
         end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1))
         close_campaigns(conn)
         purge_campaign(conn, campaign, ALICE)
-        (event,) = list_events(conn, EventChoice(ALICE, [campaign]))
-        assert list_fixable(conn, EventChoice(ALICE, [campaign])) == []
-        assert list_fixable(conn, EventChoice(ALICE, (), [event.id])) == [event.id]
+        (event,) = list_events(conn, EventFilter(ALICE, [campaign]))
+        assert list_fixable(conn, EventFilter(ALICE, [campaign])) == []
+        assert list_fixable(conn, EventFilter(ALICE, (), [event.id])) == [event.id]
 
 
 def test_fixing_the_event_of_a_cluster_lets_it_be_visited_again(database: Database) -> None:
@@ -185,21 +185,21 @@ def test_fixing_the_event_of_a_cluster_lets_it_be_visited_again(database: Databa
         dahu = find_cluster(conn, "dahu")
         assert dahu is not None
         put_failure(conn, dahu, "CLUSTER_UNREACHABLE", "no route")
-        events = list_fixable(conn, EventChoice(BOB, is_global=True))
-        assert [event.code for event in list_events(conn, EventChoice(BOB, is_global=True))] == ["CLUSTER_UNREACHABLE"]
+        events = list_fixable(conn, EventFilter(BOB, is_global=True))
+        assert [event.code for event in list_events(conn, EventFilter(BOB, is_global=True))] == ["CLUSTER_UNREACHABLE"]
         assert fix_events(conn, events, ALICE, resubmit=False) == 0
-        assert fix_global_events(conn, list_fixable(conn, EventChoice(ALICE)), ROOT) == 0
+        assert fix_global_events(conn, list_fixable(conn, EventFilter(ALICE)), ROOT) == 0
         assert fix_global_events(conn, events, ROOT) == 1
         row = conn.execute(select(Cluster.c.failures, Cluster.c.blocked_until)).one()
         assert tuple(row) == (0, None)
-        assert len(list_fixable(conn, EventChoice(ALICE, [campaign]))) == 1
+        assert len(list_fixable(conn, EventFilter(ALICE, [campaign]))) == 1
 
 
 def test_events_of_a_cancelled_campaign_are_closed(database: Database) -> None:
     with database.begin() as conn:
         campaign = _failed(conn, 2)
         move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
-        assert list_fixable(conn, EventChoice(ALICE)) == []
+        assert list_fixable(conn, EventFilter(ALICE)) == []
         assert count_left(conn, campaign)[0] == {TaskState.CANCELLED: 2}
         assert examine(conn) == []
 

@@ -8,7 +8,7 @@ from cigri.errors import CigriError, NotFound
 from cigri.flow.batches import put_batch
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.grid_identity import grid_key
-from cigri.flow.holds import HeldShare, hold_campaign, hold_job, resume_campaign, resume_job
+from cigri.flow.holds import HoldEffect, hold_campaign, hold_job, resume_campaign, resume_job
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.prologues_and_epilogues import put_prologues
 from cigri.flow.suspensions import is_any_held, take_halts
@@ -46,10 +46,10 @@ def test_a_wish_is_one_whatever_is_asked_again(database: Database) -> None:
         campaign = a_campaign(conn, 3)
         (job, other) = submitted_jobs(conn, campaign, cluster, 2)
         run_jobs(conn, [other])
-        assert hold_campaign(conn, campaign, ALICE) == [HeldShare("dahu", {"driver": "local"}, 1, 1)]
+        assert hold_campaign(conn, campaign, ALICE) == [HoldEffect("dahu", {"driver": "local"}, 1, 1)]
         hold_campaign(conn, campaign, ALICE, waiting_only=True)
         hold_campaign(conn, campaign, ALICE, cluster="dahu")
-        assert hold_job(conn, job, ALICE) == [HeldShare("dahu", {"driver": "local"}, 1, 0)]
+        assert hold_job(conn, job, ALICE) == [HoldEffect("dahu", {"driver": "local"}, 1, 0)]
         hold_job(conn, job, ALICE)
         assert wishes(conn) == [
             (campaign, None, None, True),

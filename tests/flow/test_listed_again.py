@@ -1,7 +1,7 @@
 """Jobs listed again, between the look for them and the wish that they die."""
 
 from cigri.database import Database
-from cigri.flow.relisted_jobs import ListedAgain, put_listed_again
+from cigri.flow.relisted_jobs import RelistedJobs, put_listed_again
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
 
@@ -13,5 +13,5 @@ def test_a_job_that_was_archived_meanwhile_spoils_no_other(database: Database) -
         end_jobs(conn, cluster, [job])
         job_id = conn.exec_driver_sql("SELECT id FROM jobs").scalar_one()
         user = conn.exec_driver_sql("SELECT local_user FROM batches").scalar_one()
-        assert put_listed_again(conn, cluster, user, {777: "a", job_id: "b"}) == ListedAgain(1, 1, "b")
-        assert put_listed_again(conn, cluster, user, {777: "a"}) == ListedAgain(0, 0, "")
+        assert put_listed_again(conn, cluster, user, {777: "a", job_id: "b"}) == RelistedJobs(1, 1, "b")
+        assert put_listed_again(conn, cluster, user, {777: "a"}) == RelistedJobs(0, 0, "")

@@ -2,14 +2,14 @@
 
 from contextlib import closing
 
-from cigri.api_models.clusters import ClusterDay
-from cigri.api_models.metrics import GridFigures
+from cigri.api_models.clusters import ClusterDayReport
+from cigri.api_models.metrics import GridMetrics
 from cigri.database import Database
 from cigri.endpoints.clusters import cluster_day
 from cigri.endpoints.dispatch import call
 from cigri.endpoints.metrics import figures
-from cigri.flow.module_passes import HOLD_LIFE, Pass, put_pass
-from cigri.flow.remote_command_counts import Spent, list_commands, put_commands, sessions_on
+from cigri.flow.module_passes import HOLD_LIFE, ModulePass, put_pass
+from cigri.flow.remote_command_counts import RemoteCommandCosts, list_commands, put_commands, sessions_on
 from cigri.identity.callers import Caller
 from tests.factories import a_cluster
 
@@ -18,8 +18,8 @@ BOB = Caller("bob")
 
 def a_pass(database: Database, module: str, sessions: dict[str, int], error: str = "") -> None:
     with database.begin() as conn:
-        spent = {"dahu": Spent(1, 0.5), "luke": Spent(1, 0.5)}
-        put_pass(conn, Pass(module, "host", 1, 0.1, {}, error, spent=spent, sessions=sessions))
+        spent = {"dahu": RemoteCommandCosts(1, 0.5), "luke": RemoteCommandCosts(1, 0.5)}
+        put_pass(conn, ModulePass(module, "host", 1, 0.1, {}, error, spent=spent, sessions=sessions))
 
 
 def open_on(database: Database, cluster: int) -> dict[str, int]:
@@ -30,8 +30,8 @@ def open_on(database: Database, cluster: int) -> dict[str, int]:
 def told(database: Database) -> tuple[dict[str, int], list[int]]:
     """By the cluster's answer, and by the grid's figures."""
     day, all_figures = call(cluster_day, database, BOB, {"cluster": "dahu"}), call(figures, database, BOB, {})
-    assert isinstance(day, ClusterDay)
-    assert isinstance(all_figures, GridFigures)
+    assert isinstance(day, ClusterDayReport)
+    assert isinstance(all_figures, GridMetrics)
     return day.sessions, [one.sessions for one in all_figures.commands]
 
 
@@ -65,5 +65,5 @@ def test_commands_keep_what_is_open(database: Database) -> None:
         a_cluster(conn)
     a_pass(database, "updator", {"dahu": 2})
     with database.begin() as conn:
-        put_commands(conn, "updator", {"dahu": Spent(1, 0.5)})
+        put_commands(conn, "updator", {"dahu": RemoteCommandCosts(1, 0.5)})
         assert [(one.commands, one.sessions) for one in list_commands(conn)] == [(2, 2)]

@@ -9,26 +9,26 @@ from cigri.database import Database
 from cigri.drivers import Capacity
 from cigri.estimates.durations import counted, quantile
 from cigri.flow.cluster_states import count_ours, put_cluster_state
-from cigri.flow.forecasts import NewClusterForecast, put_cluster_forecasts
+from cigri.flow.forecasts import NewClusterRates, put_cluster_forecasts
 from cigri.flow.live_jobs import mark_missing
-from cigri.flow.views.campaign_progress import Progress, list_progress
+from cigri.flow.views.campaign_progress import CampaignProgress, list_progress
 from cigri.flow.views.cluster_service import list_ages, list_cluster_services, list_under_way
 from cigri.states import Outcome
 from cigri.tables.clusters import ClusterForecast, ClusterState
 from modules.predictor.algorithm_inputs import measure
-from modules.predictor.freed_cores import Ending, endings
+from modules.predictor.freed_cores import FreedCores, endings
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 
 pytestmark = pytest.mark.noon
 
-UNKNOWN = NewClusterForecast(0, None, None, None, None, None, None)
+UNKNOWN = NewClusterRates(0, None, None, None, None, None, None)
 
 
 def later(seconds: float) -> datetime:
     return NOON + timedelta(seconds=seconds)
 
 
-def progress(conn: Connection, now: datetime = NOON) -> Progress:
+def progress(conn: Connection, now: datetime = NOON) -> CampaignProgress:
     set_time(conn, now)
     (part,) = list_progress(conn, 3600.0)
     return part
@@ -252,7 +252,7 @@ def test_the_cycle_is_the_time_between_two_forecasts(database: Database) -> None
         assert tuple(row) == (later(10_000), 7.0)
 
 
-def ending(conn: Connection, cluster: int, horizon: float, at: float) -> Ending:
+def ending(conn: Connection, cluster: int, horizon: float, at: float) -> FreedCores:
     set_time(conn, later(at))
     return endings(list_under_way(conn, [cluster]), {cluster: horizon})[cluster]
 

@@ -25,10 +25,10 @@ from cigri.flow.views.cluster_demands import list_wants
 from cigri.flow.views.cluster_service import list_ages, list_cluster_services, list_under_way
 from cigri.flow.views.job_destinations import find_destination, list_barred, list_closed
 from cigri.flow.views.live_attempts import list_attempts
-from cigri.flow.views.occupancy import Recall, count_waiting, list_holdings, list_recalled
+from cigri.flow.views.occupancy import WithdrawalRange, count_waiting, list_holdings, list_recalled
 from cigri.flow.views.operating_hours import list_out_of_hours, list_shut
 from cigri.flow.views.schedulable_clusters import list_rooms
-from cigri.flow.views.unwanted_jobs import Patience, list_unwanted
+from cigri.flow.views.unwanted_jobs import WaitLimits, list_unwanted
 from cigri.flow.withdrawals import list_launching, put_back_unlaunched
 from cigri.settings.sections import HoursSettings, JobSettings
 from cigri.states import JobState
@@ -131,7 +131,7 @@ LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "wants": lambda large, conn: list_wants(conn, 10, 60.0),
     "rooms": lambda large, conn: list_rooms(conn),
     "holdings": lambda large, conn: list_holdings(conn),
-    "recalled": lambda large, conn: list_recalled(conn, [Recall(1, large.cluster, 2**62)], 5, 100),
+    "recalled": lambda large, conn: list_recalled(conn, [WithdrawalRange(1, large.cluster, 2**62)], 5, 100),
     "watched": lambda large, conn: list_watched(conn, large.cluster),
     "attempts": lambda large, conn: list_attempts(conn, large.jobs),
     "busy": lambda large, conn: list_busy(conn),
@@ -143,7 +143,7 @@ LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "requests": lambda large, conn: take_checkpoint_orders(conn, large.cluster),
     "waiting": lambda large, conn: count_waiting(conn, large.cluster),
     "kills": lambda large, conn: take_kills(conn, large.cluster, 60.0),
-    "unwanted": lambda large, conn: list_unwanted(conn, {large.cluster: (5, 5)}, Patience(60.0, 60.0, 5)),
+    "unwanted": lambda large, conn: list_unwanted(conn, {large.cluster: (5, 5)}, WaitLimits(60.0, 60.0, 5)),
     "wished": lambda large, conn: list_wished(conn),
     "prologues": lambda large, conn: put_prologues(conn),
     "epilogues": lambda large, conn: put_epilogues(conn),

@@ -9,7 +9,7 @@ from cigri.database import Database
 from cigri.flow import campaigns
 from cigri.flow.campaigns import close_campaigns, move_campaign
 from cigri.flow.clusters import put_cluster
-from cigri.flow.offers import Offer, put_offers, take_offers
+from cigri.flow.offers import NewOffer, put_offers, take_offers
 from cigri.flow.prologues_and_epilogues import put_epilogues, put_prologues
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign, put_tasks
 from cigri.flow.views.invariants import examine
@@ -50,7 +50,7 @@ def test_a_campaign_that_is_being_cancelled_gets_no_step(database: Database, giv
 def test_a_campaign_that_is_being_cancelled_keeps_its_offer_unused(database: Database) -> None:
     campaign = a_campaign(database, 1)
     with database.begin() as conn:
-        put_offers(conn, [Offer(campaign, 1, 1, 1, 0)])
+        put_offers(conn, [NewOffer(campaign, 1, 1, 1, 0)])
     with database.begin() as user, database.begin() as module:
         cancel(user, campaign)
         assert take_offers(module) == []

@@ -17,7 +17,7 @@ from cigri.flow.views.cluster_demands import list_claims, list_wants
 from cigri.flow.views.invariants import examine
 from cigri.flow.views.jobs import find_task, list_tasks
 from cigri.flow.views.replica_statistics import count_replicas
-from cigri.flow.views.stragglers import LiveTry, burnt, list_tries
+from cigri.flow.views.stragglers import Straggler, burnt, list_tries
 from cigri.flow.withdrawals import put_back_unlaunched
 from cigri.settings.sections import JobSettings
 from cigri.states import JobState, KillReason, Outcome, TaskState
@@ -275,10 +275,10 @@ def test_live_attempts_are_read_with_what_they_have_done(database: Database) -> 
         conn.execute(text("UPDATE clusters SET failures = 1, blocked_until = now() WHERE id = 2"))
         set_time(conn, LATER)
         assert list_tries(conn, campaign, 9) == [
-            LiveTry(4, 1, 2, 2, True, None, None, 0, True),
-            LiveTry(2, 1, 1, 1, False, 40.0, 60.0, 0, False),
-            LiveTry(3, 1, 1, 1, False, 0.0, 60.0, 1, False),
-            LiveTry(4, 1, 2, 1, False, None, 60.0, 0, False),
+            Straggler(4, 1, 2, 2, True, None, None, 0, True),
+            Straggler(2, 1, 1, 1, False, 40.0, 60.0, 0, False),
+            Straggler(3, 1, 1, 1, False, 0.0, 60.0, 1, False),
+            Straggler(4, 1, 2, 1, False, None, 60.0, 0, False),
         ]
         assert len(list_tries(conn, campaign, 2)) == 2
 

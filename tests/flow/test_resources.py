@@ -10,7 +10,7 @@ from cigri.flow.clusters import put_cluster, remove_cluster
 from cigri.flow.resource_documents import find_description, mark_changed, put_description
 from cigri.flow.views.queues import QueueView, list_queues, resources_version
 from cigri.resources.document import read_document
-from cigri.resources.inheritance import Declared, Where
+from cigri.resources.inheritance import DeclarationPlace, DeclaredValue
 from cigri.states import PropertyLevel
 from tests.factories import a_cluster
 from tests.waiting import looks
@@ -57,7 +57,7 @@ def test_descriptions_are_put_one_after_the_other(database: Database) -> None:
             looking = pool.submit(look, database)
             await_waiter(database)
             put_description(first, read_document(text), text, "root")
-        assert looking.result(10) == {"a": Declared(1)}
+        assert looking.result(10) == {"a": DeclaredValue(1)}
 
 
 def test_changes_at_the_same_time_are_both_counted(database: Database) -> None:
@@ -75,9 +75,9 @@ def test_changes_at_the_same_time_are_both_counted(database: Database) -> None:
         assert resources_version(conn) == before + 2
 
 
-def look(database: Database) -> Mapping[str, Declared]:
+def look(database: Database) -> Mapping[str, DeclaredValue]:
     with database.begin() as conn:
-        return find_description(conn).properties[Where(PropertyLevel.GRID, "")]
+        return find_description(conn).properties[DeclarationPlace(PropertyLevel.GRID, "")]
 
 
 def change(database: Database) -> None:

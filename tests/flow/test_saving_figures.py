@@ -7,15 +7,15 @@ import pytest
 from sqlalchemy import Connection, insert, select, update
 
 from cigri.database import Database
-from cigri.estimates.checkpoint_interval import Rhythm
+from cigri.estimates.checkpoint_interval import CheckpointInterval
 from cigri.flow.batches import put_batch
 from cigri.flow.grid_identity import grid_key
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.tasks import take_waiting
-from cigri.flow.views.checkpoint_costs import JOBS_LOOKED_AT, SavingFigures, list_saving_figures
+from cigri.flow.views.checkpoint_costs import JOBS_LOOKED_AT, CheckpointCosts, list_saving_figures
 from cigri.flow.views.jobs import find_job
 from cigri.flow.views.live_attempts import list_attempts
-from cigri.lifecycle.verdicts import Saving
+from cigri.lifecycle.verdicts import CheckpointPolicy
 from cigri.states import JobKind, Outcome
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.clusters import ClusterForecast
@@ -24,7 +24,7 @@ from modules.runner.checkpoint_intervals import with_rhythms
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, launch_jobs, submitted_jobs
 
 BEFORE = 120
-RHYTHM = Rhythm(900, 5000.0, 60.0)
+RHYTHM = CheckpointInterval(900, 5000.0, 60.0)
 RHYTHM_COLUMNS = {f"checkpoint_{name}": value for name, value in RHYTHM._asdict().items()}
 
 
@@ -39,14 +39,14 @@ class Part:
         ended = submitted_jobs(self.conn, 1, self.cluster, jobs, tasks=tasks)
         end_jobs(self.conn, self.cluster, ended, outcome, seconds=seconds)
 
-    def known(self) -> SavingFigures:
+    def known(self) -> CheckpointCosts:
         return list_saving_figures(self.conn, self.cluster, {1: BEFORE})[1]
 
     def describe(self, **settings: object) -> None:
         [old] = self.conn.execute(select(CampaignCluster.c.settings)).scalars()
         self.conn.execute(update(CampaignCluster).values(settings={**old, **settings}))
 
-    def rhythm(self, width: int = 1, walltime: int = 36_000) -> Rhythm | None:
+    def rhythm(self, width: int = 1, walltime: int = 36_000) -> CheckpointInterval | None:
         """What is chosen for a job that would now be sent."""
         put_jobs(self.conn, 1, [NewJob(self.cluster, width, walltime, take_waiting(self.conn, 1, 1))])
         [launch] = with_rhythms(self.conn, self.cluster, list_launches(self.conn, self.cluster, 1, 1))
@@ -72,28 +72,28 @@ def conn(database: Database) -> Iterator[Connection]:
 def test_of_a_campaign_without_checkpoints_nothing_was_measured(part: Part) -> None:
     part.end(2, Outcome.SUCCESS)
     part.end(1, Outcome.PREEMPTED, seconds=3500.0)
-    assert part.known() == SavingFigures(1 / 14_400, 30.0, None)
+    assert part.known() == CheckpointCosts(1 / 14_400, 30.0, None)
 
 
 def test_a_cluster_that_was_never_forecast_loses_nothing(part: Part) -> None:
-    assert list_saving_figures(part.conn, a_cluster(part.conn, "luke"), {1: BEFORE})[1] == SavingFigures(0, 0, None)
+    assert list_saving_figures(part.conn, a_cluster(part.conn, "luke"), {1: BEFORE})[1] == CheckpointCosts(0, 0, None)
 
 
 def test_saving_lasts_from_the_signal_before_the_walltime_to_the_end(part: Part) -> None:
     for seconds in (3490.0, 3500.0):  # the signal came after 3480
         part.end(1, seconds=seconds)
-    assert part.known() == SavingFigures(1 / 14_400, 30.0, 15.0)
+    assert part.known() == CheckpointCosts(1 / 14_400, 30.0, 15.0)
 
 
 def test_a_task_that_began_a_little_after_its_job_has_stopped_all_the_same(part: Part) -> None:
     part.end(1, seconds=3476.0)
-    assert part.known() == SavingFigures(1 / 14_400, 30.0, 0.0)
+    assert part.known() == CheckpointCosts(1 / 14_400, 30.0, 0.0)
 
 
 @pytest.mark.parametrize("seconds", [100.0, 3470.0, 3601.0])
 def test_who_ended_of_its_own_is_no_measure(part: Part, seconds: float) -> None:
     part.end(1, seconds=seconds)
-    assert part.known() == SavingFigures(1 / 14_400, 30.0, None)
+    assert part.known() == CheckpointCosts(1 / 14_400, 30.0, None)
 
 
 def test_saving_lasts_from_the_first_signal_that_the_grid_chose(part: Part) -> None:
@@ -175,9 +175,9 @@ def test_a_batch_keeps_what_was_chosen_and_its_attempts_are_believed_to_have_sav
     assert job is not None
     assert (job.checkpoint_period, job.checkpoint_life, job.checkpoint_cost) == RHYTHM
     [live] = list_attempts(part.conn, [job_id])
-    assert live.saving == Saving(has_checkpoint=True, period=900)
+    assert live.saving == CheckpointPolicy(has_checkpoint=True, period=900)
     assert live.saving.has_saved(Outcome.PREEMPTED, 901.0)
     part.describe(checkpoint={"period": "never"})
     part.conn.execute(update(Batch).values(dict.fromkeys(RHYTHM_COLUMNS)))
     [live] = list_attempts(part.conn, [job_id])
-    assert live.saving == Saving(has_checkpoint=True)
+    assert live.saving == CheckpointPolicy(has_checkpoint=True)

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.flow.live_jobs import SeenJob, move_seen
+from cigri.flow.live_jobs import ListedJob, move_seen
 from cigri.states import JobState
 from tests.factories import NOON, a_campaign, a_cluster, submitted_jobs
 
@@ -21,7 +21,7 @@ def test_a_job_began_when_its_cluster_says(database: Database, told: float | Non
         (job,) = submitted_jobs(conn, a_campaign(conn, 1), cluster, 1)
         conn.execute(text("UPDATE jobs SET submitted_at = :at"), {"at": NOON - timedelta(seconds=20)})
         started = None if told is None else NOON.timestamp() + told
-        move_seen(conn, [SeenJob(job, JobState.RUNNING, "r1", "n1", False, started)])
+        move_seen(conn, [ListedJob(job, JobState.RUNNING, "r1", "n1", False, started)])
         found = conn.execute(text("SELECT started_at FROM jobs")).scalar_one()
     assert found == NOON + timedelta(seconds=begun)
 
@@ -32,5 +32,5 @@ def test_a_clock_that_is_hours_behind_makes_no_job_an_hour_older(database: Datab
         (job,) = submitted_jobs(conn, a_campaign(conn, 1), cluster, 1)
         conn.execute(text("UPDATE jobs SET submitted_at = :at"), {"at": NOON - timedelta(days=1)})
         early = (NOON - timedelta(hours=3)).timestamp()
-        move_seen(conn, [SeenJob(job, JobState.RUNNING, "r1", "n1", False, early)])
+        move_seen(conn, [ListedJob(job, JobState.RUNNING, "r1", "n1", False, early)])
         assert conn.execute(text("SELECT started_at FROM jobs")).scalar_one() == NOON - timedelta(minutes=1)

@@ -15,7 +15,7 @@ from cigri.flow.live_jobs import mark_missing
 from cigri.flow.prologues_and_epilogues import put_prologues
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.invariants import examine
-from cigri.identity.callers import Caller, Scope
+from cigri.identity.callers import AccessScope, Caller
 from cigri.states import CampaignState, JobState, KillReason, Outcome, StepState, TaskState
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.grid import Event
@@ -186,7 +186,7 @@ def test_nobody_steers_the_campaigns_of_somebody_else(database: Database) -> Non
         for target in (PAUSED, CANCELLED):
             with pytest.raises(NotFound, match=f"you have no campaign {campaign}"):
                 move_campaign(conn, campaign, BOB, target)
-        reader = Caller("carol", is_operator=True, scope=Scope.READ)
+        reader = Caller("carol", is_operator=True, scope=AccessScope.READ)
         for caller, wanted in ((BOB, job), (reader, job), (ALICE, job + 1)):
             with pytest.raises(NotFound, match=f"you have no job {wanted}"):
                 kill_job(conn, wanted, caller)

@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from cigri.database import Database
 from cigri.flow.campaigns import set_own_priority, set_priority
-from cigri.flow.views.cluster_demands import Want, list_claims, list_wants
+from cigri.flow.views.cluster_demands import ClusterDemand, list_claims, list_wants
 from cigri.flow.views.schedulable_clusters import list_rooms
 from tests.callers import ALICE
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
@@ -77,7 +77,7 @@ def test_wants_of_one_kind_differ_in_the_campaign_and_its_tasks_alone(database: 
         conn.execute(text("UPDATE campaign_clusters SET max_jobs = 7 WHERE campaign_id = 4 AND cluster_id = 2"))
         wants = list_wants(conn, 10, 60.0)
     assert [(want.campaign_id, want.cluster_id) for want in wants] == [(id, one) for id in campaigns for one in (1, 2)]
-    kinds: dict[int, set[Want]] = {}
+    kinds: dict[int, set[ClusterDemand]] = {}
     for want in wants:
         kinds.setdefault(want.kind, set()).add(want)
     assert {(want.campaign_id, want.cluster_id) for want in kinds.pop(0)} == {(2, 1)}

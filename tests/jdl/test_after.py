@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cigri.errors import DescriptionError
-from cigri.flow.dependencies import NamedRequired
-from cigri.jdl import Description, parse
+from cigri.flow.dependencies import RequiredCampaign
+from cigri.jdl import CampaignDescription, parse
 from cigri.jdl.after import MOST_REQUIRED
 from cigri.states import AfterWhen
 from cigri.submission.new_campaign import wanted_before
@@ -16,7 +16,7 @@ from cigri.submission.new_campaign import wanted_before
 SUCCESS, END, FAILURE = AfterWhen
 
 
-def read(after: object, **fields: object) -> Description:
+def read(after: object, **fields: object) -> CampaignDescription:
     content: dict[str, Any] = {"name": "n", "nb_jobs": 1, "exec_file": "e", "clusters": {"c": {}}}
     return parse(json.dumps(content | {"after": after} | fields), base=Path(), home=Path())
 
@@ -26,23 +26,23 @@ def read(after: object, **fields: object) -> Description:
     [
         (None, []),
         ([], []),
-        (12, [NamedRequired(12)]),
-        ("12", [NamedRequired(12)]),
-        ("solve it", [NamedRequired("solve it")]),
-        ("12:same", [NamedRequired(12, True)]),
-        (["solve:same", "13:all"], [NamedRequired("solve", True), NamedRequired(13)]),
-        ("a:b", [NamedRequired("a:b")]),
-        ({"campaign": 12}, [NamedRequired(12)]),
-        ([{"campaign": "12", "tasks": "same", "when": "end"}], [NamedRequired(12, True, END)]),
-        ({"campaign": 12, "when": "failure"}, [NamedRequired(12, False, FAILURE)]),
-        ({"campaign": 12, "tolerance": "5%"}, [NamedRequired(12, False, SUCCESS, 0, 0.05)]),
-        ({"campaign": 12, "tolerance": " 12.5 % "}, [NamedRequired(12, False, SUCCESS, 0, 0.125)]),
-        ({"campaign": 12, "tolerance": 3}, [NamedRequired(12, False, SUCCESS, 3)]),
-        ({"campaign": 12, "tolerance": "3"}, [NamedRequired(12, False, SUCCESS, 3)]),
-        ({"campaign": 12, "tasks": "same", "tolerance": 0}, [NamedRequired(12, True)]),
+        (12, [RequiredCampaign(12)]),
+        ("12", [RequiredCampaign(12)]),
+        ("solve it", [RequiredCampaign("solve it")]),
+        ("12:same", [RequiredCampaign(12, True)]),
+        (["solve:same", "13:all"], [RequiredCampaign("solve", True), RequiredCampaign(13)]),
+        ("a:b", [RequiredCampaign("a:b")]),
+        ({"campaign": 12}, [RequiredCampaign(12)]),
+        ([{"campaign": "12", "tasks": "same", "when": "end"}], [RequiredCampaign(12, True, END)]),
+        ({"campaign": 12, "when": "failure"}, [RequiredCampaign(12, False, FAILURE)]),
+        ({"campaign": 12, "tolerance": "5%"}, [RequiredCampaign(12, False, SUCCESS, 0, 0.05)]),
+        ({"campaign": 12, "tolerance": " 12.5 % "}, [RequiredCampaign(12, False, SUCCESS, 0, 0.125)]),
+        ({"campaign": 12, "tolerance": 3}, [RequiredCampaign(12, False, SUCCESS, 3)]),
+        ({"campaign": 12, "tolerance": "3"}, [RequiredCampaign(12, False, SUCCESS, 3)]),
+        ({"campaign": 12, "tasks": "same", "tolerance": 0}, [RequiredCampaign(12, True)]),
     ],
 )
-def test_each_way_to_say_it(written: object, expected: list[NamedRequired]) -> None:
+def test_each_way_to_say_it(written: object, expected: list[RequiredCampaign]) -> None:
     found = read(written)
     assert wanted_before(found) == expected
     again = parse(json.dumps({**found.written, "nb_jobs": 1}), base=Path(), home=Path())
@@ -88,7 +88,7 @@ def test_a_test_waits_for_nothing() -> None:
 
 def test_what_is_said_beside_counts_as_written() -> None:
     found = read(12).with_options(after=["13", "solve:same"])
-    assert wanted_before(found) == [NamedRequired(13), NamedRequired("solve", True)]
+    assert wanted_before(found) == [RequiredCampaign(13), RequiredCampaign("solve", True)]
     assert found.written["after"] == ["13", "solve:same"]
 
 

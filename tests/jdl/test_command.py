@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cigri.jdl import ClusterSettings, Command, Parameter, command, directory, environment, script
-from cigri.shell.words import Word
+from cigri.jdl import ClusterSettings, CommandTemplate, Parameter, command, directory, environment, script
+from cigri.shell.words import ShellWord
 
 
 def cluster(**fields: Any) -> ClusterSettings:
@@ -49,17 +49,17 @@ def test_words_of_a_command(exec_file: str, parameter: Parameter, words: list[st
 @pytest.mark.parametrize(
     ("exec_directory", "parameter", "word"),
     [
-        ("$HOME", "x", Word("", True)),
-        ("", "x", Word("", True)),
-        ("~/a b", "x", Word("/a b", True)),
-        ("{HOME}/povray/{CAMPAIGN_ID}", "x", Word("/povray/7", True)),
-        ("runs/{index}", "x", Word("/runs/3", True)),
-        ("/scratch/{who}", {"who": "bob"}, Word("/scratch/bob")),
-        ("{who}", {"who": "/tmp/x"}, Word("/tmp/x")),
-        ("/scratch/{who}", "x", Word("/scratch/{who}")),
+        ("$HOME", "x", ShellWord("", True)),
+        ("", "x", ShellWord("", True)),
+        ("~/a b", "x", ShellWord("/a b", True)),
+        ("{HOME}/povray/{CAMPAIGN_ID}", "x", ShellWord("/povray/7", True)),
+        ("runs/{index}", "x", ShellWord("/runs/3", True)),
+        ("/scratch/{who}", {"who": "bob"}, ShellWord("/scratch/bob")),
+        ("{who}", {"who": "/tmp/x"}, ShellWord("/tmp/x")),
+        ("/scratch/{who}", "x", ShellWord("/scratch/{who}")),
     ],
 )
-def test_directory_of_a_task(exec_directory: str, parameter: Parameter, word: Word) -> None:
+def test_directory_of_a_task(exec_directory: str, parameter: Parameter, word: ShellWord) -> None:
     assert directory(cluster(exec_directory=exec_directory), parameter, campaign_id=7, number=3) == word
 
 
@@ -83,7 +83,9 @@ def test_a_script_knows_the_macros_of_cigri(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("parameter", ["param 'a b' 12", {"a": 1, "b": "x"}])
 def test_ten_thousand_commands_are_made_in_no_time(parameter: Parameter) -> None:
-    templates = Command(cluster(exec_file="~/run {a} --b={b} -v"), ["a", "b"] if isinstance(parameter, dict) else [])
+    templates = CommandTemplate(
+        cluster(exec_file="~/run {a} --b={b} -v"), ["a", "b"] if isinstance(parameter, dict) else []
+    )
     start = time.process_time()
     for number in range(10_000):
         templates.words(parameter, campaign_id=7, number=number)

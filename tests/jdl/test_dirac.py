@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cigri.errors import DescriptionError
-from cigri.jdl import Command, Description, parse
+from cigri.jdl import CampaignDescription, CommandTemplate, parse
 from cigri.jdl.dirac import is_dirac
-from cigri.jdl.dirac.grammar import Attribute, JdlValue, Section
+from cigri.jdl.dirac.grammar import JdlAttribute, JdlValue, Section
 from cigri.jdl.dirac.grammar import parse as parse_jdl
 from cigri.requirements import BUILT_IN, parse_requirement
 
@@ -29,7 +29,7 @@ Memory = 4000;
 """
 
 
-def described(text: str) -> Description:
+def described(text: str) -> CampaignDescription:
     return parse(text, base=Path("/"), home=Path("/home/bob"))
 
 
@@ -37,7 +37,7 @@ def commands(text: str) -> list[list[str]]:
     """The words of each task of a job."""
     campaign = described(text)
     assert campaign.anywhere
-    command = Command(campaign.anywhere, campaign.names)
+    command = CommandTemplate(campaign.anywhere, campaign.names)
     made = (command.words(p, campaign_id=7, number=n) for n, p in enumerate(campaign.parameters()))
     return [[word.text for word in words] for words in made]
 
@@ -148,7 +148,7 @@ def test_a_job_becomes_a_campaign() -> None:
     assert (campaign.name, campaign.requirements, campaign.count) == ("tiles", {"Site": ["dahu", "luke"]}, 1)
     luke = campaign.on_any(["luke"]).clusters["luke"]
     assert (luke.walltime, luke.resources.cpu, luke.environment) == (36000, 4, {"MODE": "fast", "LEVEL": "3"})
-    words = Command(luke).words(next(campaign.parameters()), campaign_id=1, number=0)
+    words = CommandTemplate(luke).words(next(campaign.parameters()), campaign_id=1, number=0)
     assert [(word.text, word.at_home) for word in words[:2]] == [("/bin/tile 1", True), ("-q", False)]
     assert [word.text for word in words[2:]] == ["a b", "[0-9]"]
 
@@ -320,7 +320,7 @@ def written(section: Section) -> str:
     return "".join(f"{attribute.name} = {_text_of(attribute)};\n" for attribute in section.values())
 
 
-def _text_of(attribute: Attribute) -> str:
+def _text_of(attribute: JdlAttribute) -> str:
     return _value_of(attribute.value)
 
 

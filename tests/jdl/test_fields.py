@@ -10,10 +10,10 @@ import pytest
 from cigri.drivers import ResourceRequest
 from cigri.errors import DescriptionError
 from cigri.jdl import ClusterSettings, directory, parse
-from cigri.jdl.checkpoint import Checkpoint
-from cigri.jdl.command import OWN_DIRECTORY, Command, by_hand
-from cigri.jdl.outputs import Collect
-from cigri.shell.words import WantedFile
+from cigri.jdl.checkpoint import CheckpointSettings
+from cigri.jdl.command import OWN_DIRECTORY, CommandTemplate, by_hand
+from cigri.jdl.outputs import CollectSettings
+from cigri.shell.words import OutputPattern
 
 
 def settings(**fields: Any) -> ClusterSettings:
@@ -52,17 +52,21 @@ def settings(**fields: Any) -> ClusterSettings:
         ("types", "", ()),
         ("environment", {"A_1": 5}, {"A_1": "5"}),
         ("exec_directory", "{HOME}/povray/{CAMPAIGN_ID}", "{HOME}/povray/{CAMPAIGN_ID}"),
-        ("checkpoint", {}, Checkpoint(signal="USR2", before_walltime=120, period=None)),
-        ("checkpoint", True, Checkpoint()),
+        ("checkpoint", {}, CheckpointSettings(signal="USR2", before_walltime=120, period=None)),
+        ("checkpoint", True, CheckpointSettings()),
         ("checkpoint", False, None),
-        ("checkpoint", {"signal": "sigusr1", "period": "1:00:00"}, Checkpoint(signal="USR1", period=3600)),
-        ("checkpoint", {"period": None}, Checkpoint()),
-        ("checkpoint", {"period": "never"}, Checkpoint(period="never")),
-        ("checkpoint", {"signal": 15, "before_walltime": 3599}, Checkpoint(signal="TERM", before_walltime=3599)),
+        ("checkpoint", {"signal": "sigusr1", "period": "1:00:00"}, CheckpointSettings(signal="USR1", period=3600)),
+        ("checkpoint", {"period": None}, CheckpointSettings()),
+        ("checkpoint", {"period": "never"}, CheckpointSettings(period="never")),
+        (
+            "checkpoint",
+            {"signal": 15, "before_walltime": 3599},
+            CheckpointSettings(signal="TERM", before_walltime=3599),
+        ),
         ("idempotent", "true", True),
         ("outputs", ["result.h5", "./log//[a-c]*.t?t", "result.h5", "a/"], ("result.h5", "log/[a-c]*.t?t", "a")),
         ("outputs", "one", ("one",)),
-        ("collect", {"when": "end"}, Collect(when="end")),
+        ("collect", {"when": "end"}, CollectSettings(when="end")),
     ],
 )
 def test_values_as_they_are_written_and_kept(field: str, value: object, stored: object) -> None:
@@ -247,12 +251,12 @@ def test_outputs_are_filled_in_as_commands_are() -> None:
     content = {"name": "n", "exec_file": "e", "outputs": outputs, "params": [{"mesh": "[a]*\\"}], "clusters": ["c"]}
     description = parse(json.dumps(content), base=Path(), home=Path())
     (parameter,) = description.parameters()
-    command = Command(description.clusters["c"], description.names)
+    command = CommandTemplate(description.clusters["c"], description.names)
     assert command.outputs(parameter, campaign_id=7, number=3) == (
-        WantedFile("[a]*\\.h5", is_name=True),
-        WantedFile("3-7", is_name=True),
-        WantedFile("log", is_name=True),
-        WantedFile("log/[[]a][*]?_*", is_name=False),
+        OutputPattern("[a]*\\.h5", is_name=True),
+        OutputPattern("3-7", is_name=True),
+        OutputPattern("log", is_name=True),
+        OutputPattern("log/[[]a][*]?_*", is_name=False),
     )
     with pytest.raises(DescriptionError, match="no parameter is called 'mash'"):
         parse(json.dumps({**content, "outputs": ["{mash}", "{mesh}"]}), base=Path(), home=Path())
@@ -317,4 +321,4 @@ def test_settings_that_compute_amounts_survive_json() -> None:
 )
 def test_each_task_has_a_directory_where_its_outputs_come_to(to: str, stored: str) -> None:
     read = settings(outputs=["a"], collect={"to": to, "max": "2 GB", "keep": "1 d", "when": "end"})
-    assert read.collect == Collect(to=stored, max=2048, keep=86_400, when="end")
+    assert read.collect == CollectSettings(to=stored, max=2048, keep=86_400, when="end")

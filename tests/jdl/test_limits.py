@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cigri.errors import DescriptionError
-from cigri.jdl import Command, Description, Format, additional, parse
+from cigri.jdl import CampaignDescription, CommandTemplate, Format, additional, parse
 from cigri.jdl.command_length import LONGEST_WORD, MOST_BYTES
 from cigri.jdl.problems import shown
 
@@ -20,7 +20,7 @@ PLAIN: dict[str, Any] = {"name": "n", "exec_file": "e", "nb_jobs": 1, "clusters"
 HOME = Path("/home/bob")
 
 
-def read(text: str, format: Format | None = None, base: Path = Path()) -> Description:
+def read(text: str, format: Format | None = None, base: Path = Path()) -> CampaignDescription:
     return parse(text, format=format, base=base, home=HOME)
 
 
@@ -211,7 +211,7 @@ def test_ten_million_parameters_of_dirac_are_counted_not_kept(arguments: str) ->
     tracemalloc.stop()
     assert description.count == 10_000_000
     assert description.anywhere
-    command = Command(description.anywhere, description.names)
+    command = CommandTemplate(description.anywhere, description.names)
     second = [
         word.text for word in command.words(next(islice(description.parameters(), 1, 2)), campaign_id=1, number=1)
     ]
@@ -288,7 +288,7 @@ def test_words_that_no_system_takes_are_refused(fields: dict[str, Any], told: st
 )
 def test_the_longest_words_that_are_taken_start_a_program(fields: dict[str, Any]) -> None:
     description = read(described(**{"nb_jobs": None, **fields}))
-    command = Command(description.clusters["c"], description.names)
+    command = CommandTemplate(description.clusters["c"], description.names)
     (parameter,) = description.parameters()
     words = [word.text for word in command.words(parameter, campaign_id=1, number=0)]
     assert subprocess.run(["/bin/true", *words], check=False).returncode == 0

@@ -10,13 +10,13 @@ from sqlalchemy import text
 from cigri.database import Database
 from cigri.errors import DescriptionError
 from cigri.flow.submissions import put_campaign
-from cigri.jdl import Description, parse
+from cigri.jdl import CampaignDescription, parse
 from cigri.states import Channel, NewsTag
 from cigri.submission.new_campaign import new_campaign
 from tests.factories import a_cluster
 
 
-def described(notify: Any) -> Description:
+def described(notify: Any) -> CampaignDescription:
     content = {"name": "n", "nb_jobs": 1, "exec_file": "e", "clusters": ["dahu"], "notify": notify}
     return parse(json.dumps(content), base=Path(), home=Path())
 

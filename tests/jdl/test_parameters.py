@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from cigri.errors import DescriptionError
-from cigri.jdl import Description, Parameter, additional, parse
+from cigri.jdl import CampaignDescription, Parameter, additional, parse
 from cigri.jdl.text_formats import read_list
 
 FLAT = "run"
 NAMED = "run {a} {b}"
 
 
-def read(base: Path = Path(), exec_file: str = FLAT, **fields: Any) -> Description:
+def read(base: Path = Path(), exec_file: str = FLAT, **fields: Any) -> CampaignDescription:
     content = {"name": "n", "exec_file": exec_file, "clusters": {"c": {}}, **fields}
     return parse(json.dumps(content), base=base, home=base / "home")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cigri.jdl import ClusterSettings, command
 from cigri.jdl.quoting import expanded_by_sh, is_balanced, split
-from cigri.shell.words import Word
+from cigri.shell.words import ShellWord
 
 WORDS = st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12), max_size=5)
 
@@ -64,7 +64,7 @@ def test_quoting_is_that_of_sh(text: str) -> None:
 def test_a_word_reaches_the_cluster_as_it_is(words: list[str]) -> None:
     cluster = ClusterSettings(exec_file="run")
     rendered = command(cluster, words, campaign_id=1, number=2)
-    assert rendered == (Word("run"), *map(Word, words))
+    assert rendered == (ShellWord("run"), *map(ShellWord, words))
     assert words_of_sh(" ".join(word.quoted() for word in rendered)) == ["run", *words]
     line = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
     assert command(cluster, line, campaign_id=1, number=2) == rendered

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cigri.errors import DescriptionError, Problem
-from cigri.jdl import ClusterSettings, Description, format_of, parse
-from cigri.requirements import BUILT_IN, Kind, parse_requirement
+from cigri.errors import DescriptionError, DescriptionProblem
+from cigri.jdl import CampaignDescription, ClusterSettings, format_of, parse
+from cigri.requirements import BUILT_IN, ValueKind, parse_requirement
 from cigri.requirements.values import read_value
 
 HOME = Path("/home/bob")
@@ -41,11 +41,11 @@ exit 2'''
 """
 
 
-def read(content: dict[str, Any]) -> Description:
+def read(content: dict[str, Any]) -> CampaignDescription:
     return parse(json.dumps(content), base=Path(), home=HOME)
 
 
-def problems(text: str) -> list[Problem]:
+def problems(text: str) -> list[DescriptionProblem]:
     with pytest.raises(DescriptionError) as caught:
         parse(text, base=Path(), home=HOME)
     return caught.value.problems
@@ -317,7 +317,7 @@ def test_durations_are_written_alike_everywhere(written: str, seconds: int) -> N
         {**MINIMAL, "walltime": written, "clusters": {"c": {"exec_file": "e", "duration": written}}}
     ).clusters
     assert (settings["c"].walltime, settings["c"].duration) == (seconds, seconds)
-    assert read_value(written, Kind.DURATION) == (seconds, Kind.DURATION)
+    assert read_value(written, ValueKind.DURATION) == (seconds, ValueKind.DURATION)
     if " " not in written:
         wanted = parse_requirement(f"max_walltime >= {written}", BUILT_IN)
         assert wanted == parse_requirement(f"max_walltime >= {seconds}", BUILT_IN)

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from cigri.errors import DescriptionError
-from cigri.jdl import Description, parse
-from cigri.jdl.replication import Replication
+from cigri.jdl import CampaignDescription, parse
+from cigri.jdl.replication import ReplicationSettings
 from cigri.submission.new_campaign import new_campaign
 
 
-def read(replicate: object) -> Description:
+def read(replicate: object) -> CampaignDescription:
     content: dict[str, Any] = {"name": "n", "nb_jobs": 1, "exec_file": "e", "clusters": {"c": {}}}
     return parse(json.dumps(content | {"replicate": replicate}), base=Path(), home=Path())
 
@@ -22,13 +22,13 @@ def read(replicate: object) -> Description:
     [
         (None, None),
         (False, None),
-        (True, Replication()),
-        ({}, Replication(budget=0.05, max_replicas=1)),
-        ({"budget": "0.2", "max_replicas": "3"}, Replication(budget=0.2, max_replicas=3)),
-        ({"budget": 1}, Replication(budget=1.0)),
+        (True, ReplicationSettings()),
+        ({}, ReplicationSettings(budget=0.05, max_replicas=1)),
+        ({"budget": "0.2", "max_replicas": "3"}, ReplicationSettings(budget=0.2, max_replicas=3)),
+        ({"budget": 1}, ReplicationSettings(budget=1.0)),
     ],
 )
-def test_nobody_is_replicated_unasked(written: object, expected: Replication | None) -> None:
+def test_nobody_is_replicated_unasked(written: object, expected: ReplicationSettings | None) -> None:
     found = read(written)
     assert found.replicate == expected
     new = new_campaign(found, "alice")

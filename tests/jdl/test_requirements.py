@@ -9,14 +9,14 @@ import pytest
 from cigri.admission import admit, find_rules
 from cigri.cli.preview import preview
 from cigri.errors import DescriptionError
-from cigri.jdl import Description, Format, parse
+from cigri.jdl import CampaignDescription, Format, parse
 from cigri.submission.new_campaign import new_campaign
 from cigri.submission.preview import outline
 
 RFC = {"SoftwareTag": ["AppVersion1", "AppVersion2"], "CPUModel": "Intel Xeon", "Memory": 4000}
 
 
-def read(requirements: object, **fields: Any) -> Description:
+def read(requirements: object, **fields: Any) -> CampaignDescription:
     content: dict[str, Any] = {"name": "n", "nb_jobs": 1, "exec_file": "e", "clusters": {"c": {}}, **fields}
     return parse(json.dumps(content | {"requirements": requirements}), base=Path(), home=Path())
 

@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from cigri.flow.submissions import put_campaign
-from cigri.jdl import ClusterSettings, Command, Format, Heading, Resources, format_of, parse
+from cigri.jdl import CampaignFields, ClusterSettings, CommandTemplate, Format, JobResources, format_of, parse
 from cigri.jdl.parameters import SOURCES
 from cigri.jdl.parsing import KNOWN_FIELDS
 from cigri.submission.new_campaign import new_campaign
@@ -25,7 +25,7 @@ def test_a_sample_is_right(path: Path) -> None:
     assert description.count > 1
     for settings in [*description.clusters.values(), *([description.anywhere] if description.anywhere else [])]:
         first = next(description.parameters())
-        assert Command(settings, description.names).words(first, campaign_id=1, number=0)
+        assert CommandTemplate(settings, description.names).words(first, campaign_id=1, number=0)
 
 
 def test_there_is_a_sample_of_each_format() -> None:
@@ -48,7 +48,13 @@ def fields_of(model: type[BaseModel]) -> set[str]:
 
 def test_every_field_is_in_the_reference() -> None:
     page = (ROOT / "docs" / "reference" / "jdl.md").read_text()
-    fields = {*fields_of(ClusterSettings), *fields_of(Heading), *fields_of(Resources), *SOURCES, *KNOWN_FIELDS}
+    fields = {
+        *fields_of(ClusterSettings),
+        *fields_of(CampaignFields),
+        *fields_of(JobResources),
+        *SOURCES,
+        *KNOWN_FIELDS,
+    }
     assert not [name for name in sorted(fields) if f"`{name}`" not in page]
 
 

@@ -2,21 +2,21 @@
 
 from collections.abc import Iterable, Sequence
 
-from modules.laboratory.cluster.batch_system import BatchSystem
-from modules.laboratory.cluster.faults import NO_FAULTS, Faults
-from modules.laboratory.cluster.machine import Machine
-from modules.laboratory.cluster.simulated_jobs import GridJob, GridTask
+from modules.laboratory.cluster.batch_system import SimulatedBatchSystem
+from modules.laboratory.cluster.faults import NO_FAULTS, FaultRates
+from modules.laboratory.cluster.machine import HardwareModel
+from modules.laboratory.cluster.simulated_jobs import SimulatedJob, SimulatedTask
 from modules.laboratory.load import LocalJob
 
 OWNER = "alice"
-EXACT = Machine(2, 4, period=1.0, start_rate=1e9, preemption_delay=2.0)
+EXACT = HardwareModel(2, 4, period=1.0, start_rate=1e9, preemption_delay=2.0)
 """Eight cores whose scheduler looks each second and starts any number; a kill takes two."""
 
 
 def a_cluster(
-    machine: Machine = EXACT, load: Iterable[LocalJob] = (), faults: Faults = NO_FAULTS, seed: int = 1
-) -> BatchSystem:
-    return BatchSystem("dahu", machine, load, faults, seed)
+    machine: HardwareModel = EXACT, load: Iterable[LocalJob] = (), faults: FaultRates = NO_FAULTS, seed: int = 1
+) -> SimulatedBatchSystem:
+    return SimulatedBatchSystem("dahu", machine, load, faults, seed)
 
 
 def local(submitted: float, cores: int, seconds: float, walltime: float | None = None) -> LocalJob:
@@ -33,11 +33,11 @@ def grid_jobs(
     besteffort: bool = True,
     exit_code: int = 0,
     owner: str = OWNER,
-) -> list[GridJob]:
+) -> list[SimulatedJob]:
     durations = [seconds] if isinstance(seconds, float) else seconds
-    tasks = [GridTask(one, exit_code) for one in durations]
-    return [GridJob(tag, index, owner, cores, walltime, besteffort, tasks) for index in range(1, number + 1)]
+    tasks = [SimulatedTask(one, exit_code) for one in durations]
+    return [SimulatedJob(tag, index, owner, cores, walltime, besteffort, tasks) for index in range(1, number + 1)]
 
 
-def submit(cluster: BatchSystem, jobs: Sequence[GridJob]) -> list[str]:
+def submit(cluster: SimulatedBatchSystem, jobs: Sequence[SimulatedJob]) -> list[str]:
     return cluster.submit(jobs[0].tag, jobs[0].owner, jobs)

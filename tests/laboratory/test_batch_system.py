@@ -2,34 +2,34 @@
 
 import pytest
 
-from cigri.drivers import Capacity, RemoteState
+from cigri.drivers import Capacity, RemoteJobState
 from cigri.errors import ArrayTooLarge, SubmissionRefused
-from modules.laboratory.cluster.batch_system import BatchSystem
-from modules.laboratory.cluster.machine import Machine, gridengine, oar, slurm
-from modules.laboratory.cluster.simulated_jobs import JobSight, TaskEnd
+from modules.laboratory.cluster.batch_system import SimulatedBatchSystem
+from modules.laboratory.cluster.machine import HardwareModel, gridengine, oar, slurm
+from modules.laboratory.cluster.simulated_jobs import ReportedJob, SimulatedTaskEnd
 from tests.laboratory.clusters import EXACT, OWNER, a_cluster, grid_jobs, local, submit
 
 
-def states(cluster: BatchSystem, ids: list[str]) -> list[str]:
+def states(cluster: SimulatedBatchSystem, ids: list[str]) -> list[str]:
     return [sight.state.value for sight in cluster.past(ids)]
 
 
-def running(cluster: BatchSystem) -> list[int]:
+def running(cluster: SimulatedBatchSystem) -> list[int]:
     """Indexes of our running jobs."""
-    return [sight.array_index for sight in cluster.live(OWNER, "") if sight.state is RemoteState.RUNNING]
+    return [sight.array_index for sight in cluster.live(OWNER, "") if sight.state is RemoteJobState.RUNNING]
 
 
 def test_a_job_waits_for_the_next_pass_runs_and_succeeds() -> None:
     cluster = a_cluster()
     cluster.advance(0.5)
     ids = submit(cluster, grid_jobs(1, 10.0))
-    assert cluster.live(OWNER, "cigri-") == [JobSight("cigri-1", 1, ids[0], RemoteState.WAITING)]
+    assert cluster.live(OWNER, "cigri-") == [ReportedJob("cigri-1", 1, ids[0], RemoteJobState.WAITING)]
     cluster.advance(1.0)
-    expected = JobSight("cigri-1", 1, ids[0], RemoteState.RUNNING, started=1.0, node="node-1")
+    expected = ReportedJob("cigri-1", 1, ids[0], RemoteJobState.RUNNING, started=1.0, node="node-1")
     assert cluster.live(OWNER, "cigri-") == [expected] == cluster.past(ids)
     cluster.advance(11.0)
     assert cluster.live(OWNER, "cigri-") == []
-    assert cluster.past(ids) == [JobSight("cigri-1", 1, ids[0], RemoteState.SUCCEEDED, 0, 1.0, 11.0, "node-1")]
+    assert cluster.past(ids) == [ReportedJob("cigri-1", 1, ids[0], RemoteJobState.SUCCEEDED, 0, 1.0, 11.0, "node-1")]
 
 
 def test_jobs_are_listed_to_their_owner_by_the_start_of_their_tag() -> None:
@@ -51,8 +51,8 @@ def test_tasks_of_a_job_run_one_after_the_other_and_leave_a_record_each() -> Non
     submit(cluster, grid_jobs(1, [2.0, 3.0]))
     cluster.advance(10.0)
     first, second = cluster.ended_tasks(OWNER)
-    assert first == TaskEnd(1, "cigri-1", 1, 0, 0, 0.5, 2.0, "node-1")
-    assert second == TaskEnd(2, "cigri-1", 1, 1, 0, 2.5, 3.0, "node-1")
+    assert first == SimulatedTaskEnd(1, "cigri-1", 1, 0, 0, 0.5, 2.0, "node-1")
+    assert second == SimulatedTaskEnd(2, "cigri-1", 1, 1, 0, 2.5, 3.0, "node-1")
     assert cluster.ended_tasks("carol") == []
 
 
@@ -83,7 +83,7 @@ def test_a_job_fails_by_a_task_and_the_others_still_run() -> None:
     job = job._replace(tasks=[job.tasks[0]._replace(exit_code=3), job.tasks[1]])
     ids = submit(cluster, [job])
     cluster.advance(5.0)
-    assert [(sight.state, sight.exit_code) for sight in cluster.past(ids)] == [(RemoteState.FAILED, 3)]
+    assert [(sight.state, sight.exit_code) for sight in cluster.past(ids)] == [(RemoteJobState.FAILED, 3)]
     assert [end.exit_code for end in cluster.ended_tasks(OWNER)] == [3, 0]
 
 
@@ -92,7 +92,7 @@ def test_the_walltime_kills_and_what_was_done_before_stays_done() -> None:
     ids = submit(cluster, grid_jobs(1, [6.0, 6.0], walltime=10.0))
     cluster.advance(20.0)
     [sight] = cluster.past(ids)
-    assert (sight.state, sight.ended, sight.exit_code) == (RemoteState.TIMEOUT, 10.0, None)
+    assert (sight.state, sight.ended, sight.exit_code) == (RemoteJobState.TIMEOUT, 10.0, None)
     assert [end.position for end in cluster.ended_tasks(OWNER)] == [0]
 
 
@@ -145,7 +145,7 @@ def test_a_wide_besteffort_job_is_not_starved_by_narrow_ones() -> None:
     submit(cluster, grid_jobs(1, 5.0, cores=4, walltime=20.0, tag="wide"))
     submit(cluster, grid_jobs(100, 10.0, walltime=20.0, tag="after"))
     cluster.advance(11.0)
-    assert [sight.state for sight in cluster.find("wide")] == [RemoteState.RUNNING]
+    assert [sight.state for sight in cluster.find("wide")] == [RemoteJobState.RUNNING]
     assert cluster.capacity().free == 0
 
 
@@ -159,8 +159,8 @@ def test_narrow_besteffort_jobs_use_held_cores_if_they_end_in_time() -> None:
     submit(cluster, grid_jobs(1, 10.0, walltime=49.0, tag="short"))
     cluster.advance(2.0)
     assert [sight.state for sight in cluster.find("late") + cluster.find("short")] == [
-        RemoteState.WAITING,
-        RemoteState.RUNNING,
+        RemoteJobState.WAITING,
+        RemoteJobState.RUNNING,
     ]
 
 
@@ -183,7 +183,9 @@ def test_a_local_job_kills_the_youngest_and_just_enough() -> None:
         pytest.param(gridengine(2, 4), {"old": [], "young": [3, 4]}, id="Grid Engine: the youngest"),
     ],
 )
-def test_whose_cores_a_local_job_gets_is_as_seen_on_real_servers(machine: Machine, ended: dict[str, list[int]]) -> None:
+def test_whose_cores_a_local_job_gets_is_as_seen_on_real_servers(
+    machine: HardwareModel, ended: dict[str, list[int]]
+) -> None:
     cluster = a_cluster(machine, [local(40.5, 2, 10.0)])
     submit(cluster, grid_jobs(4, 15.0, tag="before"))  # on the first node
     cluster.advance(5.0)
@@ -192,7 +194,7 @@ def test_whose_cores_a_local_job_gets_is_as_seen_on_real_servers(machine: Machin
     submit(cluster, grid_jobs(4, 500.0, tag="young"))
     cluster.advance(60.0)
     for tag, indexes in ended.items():
-        gone = [job.array_index for job in cluster.find(tag) if job.state is RemoteState.PREEMPTED]
+        gone = [job.array_index for job in cluster.find(tag) if job.state is RemoteJobState.PREEMPTED]
         assert sorted(gone) == indexes
 
 
@@ -214,7 +216,7 @@ def test_a_task_that_ends_within_the_grace_is_done_and_lets_the_local_job_start_
     ids = submit(cluster, grid_jobs(8, [23.0, 50.0]))
     cluster.advance(40.0)
     assert len(cluster.ended_tasks(OWNER)) == 8
-    assert [(sight.state, sight.ended) for sight in cluster.past(ids)] == [(RemoteState.PREEMPTED, 23.0)] * 8
+    assert [(sight.state, sight.ended) for sight in cluster.past(ids)] == [(RemoteJobState.PREEMPTED, 23.0)] * 8
     assert cluster.meters.local_starts == {0: 25.0}
 
 
@@ -231,7 +233,7 @@ def test_a_job_that_dies_for_a_local_one_cannot_be_killed_otherwise() -> None:
     cluster.advance(22.0)
     cluster.cancel(ids)
     cluster.advance(40.0)
-    assert [(sight.state, sight.ended) for sight in cluster.past(ids)] == [(RemoteState.PREEMPTED, 26.0)] * 8
+    assert [(sight.state, sight.ended) for sight in cluster.past(ids)] == [(RemoteJobState.PREEMPTED, 26.0)] * 8
 
 
 def test_a_local_job_ends_at_its_walltime() -> None:
@@ -328,7 +330,7 @@ def test_time_does_not_go_back() -> None:
 
 
 @pytest.mark.parametrize(("preset", "rate"), [(slurm, 60.0), (oar, 3.0), (gridengine, 18.0)])
-def test_short_jobs_go_at_the_measured_rate(preset: type[Machine], rate: float) -> None:
+def test_short_jobs_go_at_the_measured_rate(preset: type[HardwareModel], rate: float) -> None:
     cluster = a_cluster(preset(32, 8))
     submit(cluster, grid_jobs(2000, 0.01))
     cluster.advance(30.0)

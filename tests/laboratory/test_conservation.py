@@ -5,12 +5,12 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cigri.drivers import FINAL, RemoteState
-from modules.laboratory.cluster.batch_system import BatchSystem
-from modules.laboratory.cluster.faults import BlackHole, Crash, Faults
-from modules.laboratory.cluster.machine import Machine
-from modules.laboratory.cluster.meters import Meters
-from modules.laboratory.cluster.simulated_jobs import GridJob, GridTask, JobSight, TaskEnd
+from cigri.drivers import FINAL, RemoteJobState
+from modules.laboratory.cluster.batch_system import SimulatedBatchSystem
+from modules.laboratory.cluster.faults import BlackHoleNode, FaultRates, NodeCrash
+from modules.laboratory.cluster.machine import HardwareModel
+from modules.laboratory.cluster.meters import ClusterMeters
+from modules.laboratory.cluster.simulated_jobs import ReportedJob, SimulatedJob, SimulatedTask, SimulatedTaskEnd
 from modules.laboratory.load import LocalJob
 from tests.laboratory.clusters import OWNER, a_cluster
 
@@ -23,7 +23,7 @@ MACHINES = st.tuples(
     st.sampled_from([0.0, 3.5]),  # preemption delay
     st.sampled_from([0.0, 4.0]),  # grace
     st.sampled_from([0.0, 2.5]),  # kill delay
-).map(lambda figures: Machine(*figures)._replace(depth=2))
+).map(lambda figures: HardwareModel(*figures)._replace(depth=2))
 LOCAL_JOBS = st.tuples(
     st.integers(0, 200).map(float),  # submitted
     st.integers(1, 6),  # cores
@@ -34,12 +34,12 @@ LOADS = st.lists(LOCAL_JOBS, max_size=15).map(lambda jobs: sorted(jobs, key=lamb
 FAULTS = st.tuples(
     st.sampled_from([None, 100.0]),  # mean time between crashes
     st.just(30.0),  # repair time
-    st.sampled_from([(), (Crash(0, 10.0, 50.0), Crash(0, 30.0, 40.0))]),
-    st.sampled_from([(), (BlackHole(0, 20.0, 60.0, 1),)]),
+    st.sampled_from([(), (NodeCrash(0, 10.0, 50.0), NodeCrash(0, 30.0, 40.0))]),
+    st.sampled_from([(), (BlackHoleNode(0, 20.0, 60.0, 1),)]),
     st.just(()),  # outages
     st.sampled_from([0.0, 0.3]),  # vanishing
     st.sampled_from([0.0, 0.3]),  # said waiting
-).map(lambda figures: Faults(*figures))
+).map(lambda figures: FaultRates(*figures))
 
 
 class Order(NamedTuple):
@@ -64,16 +64,16 @@ ORDERS = st.lists(
 
 
 class Scenario(NamedTuple):
-    machine: Machine
+    machine: HardwareModel
     load: list[LocalJob]
-    faults: Faults
+    faults: FaultRates
     orders: list[Order]
 
 
 SCENARIOS = st.builds(Scenario, MACHINES, LOADS, FAULTS, ORDERS)
 
 
-def play(scenario: Scenario, step: float) -> tuple[BatchSystem, list[str]]:
+def play(scenario: Scenario, step: float) -> tuple[SimulatedBatchSystem, list[str]]:
     """Let it all happen, looking at the cluster every `step` seconds."""
     cluster = a_cluster(scenario.machine, scenario.load, scenario.faults, seed=7)
     ids: list[str] = []
@@ -85,7 +85,9 @@ def play(scenario: Scenario, step: float) -> tuple[BatchSystem, list[str]]:
             tag,
             OWNER,
             [
-                GridJob(tag, index, OWNER, cores, walltime, besteffort, [GridTask(one, index % 2) for one in tasks])
+                SimulatedJob(
+                    tag, index, OWNER, cores, walltime, besteffort, [SimulatedTask(one, index % 2) for one in tasks]
+                )
                 for index, tasks in enumerate(order.jobs)
                 if cores <= scenario.machine.cores
             ],
@@ -95,14 +97,14 @@ def play(scenario: Scenario, step: float) -> tuple[BatchSystem, list[str]]:
     return cluster, ids
 
 
-def pass_time(cluster: BatchSystem, seconds: float, step: float) -> None:
+def pass_time(cluster: SimulatedBatchSystem, seconds: float, step: float) -> None:
     end = cluster.now + seconds
     while cluster.now < end:
         cluster.advance(min(end, cluster.now + step))
         check(cluster)
 
 
-def check(cluster: BatchSystem) -> None:
+def check(cluster: SimulatedBatchSystem) -> None:
     total, free, used, unavailable = cluster.capacity()
     assert min(free, used, unavailable) >= 0
     assert free + used + unavailable == total == cluster.machine.cores
@@ -110,11 +112,11 @@ def check(cluster: BatchSystem) -> None:
     parts = meters.local + meters.ours + meters.free + meters.claimed + meters.unavailable
     assert abs(parts - total * cluster.now) < 1e-6 * (1 + total * cluster.now)
     assert meters.total == total * cluster.now
-    started = [sight for sight in cluster.live(OWNER, "") if sight.state is RemoteState.RUNNING]
+    started = [sight for sight in cluster.live(OWNER, "") if sight.state is RemoteJobState.RUNNING]
     assert len(started) <= used
 
 
-def sums(meters: Meters) -> list[float]:
+def sums(meters: ClusterMeters) -> list[float]:
     return [meters.local, meters.ours, meters.free, meters.claimed, meters.unavailable, meters.useful]
 
 
@@ -143,7 +145,9 @@ def test_every_job_ends_once_and_none_is_lost_unless_jobs_vanish(scenario: Scena
 @given(SCENARIOS)
 @settings(max_examples=50)
 def test_the_same_seed_gives_the_same_history_however_often_one_looks(scenario: Scenario) -> None:
-    def history(step: float) -> tuple[list[JobSight], list[TaskEnd], dict[int, float], list[tuple[float, float]]]:
+    def history(
+        step: float,
+    ) -> tuple[list[ReportedJob], list[SimulatedTaskEnd], dict[int, float], list[tuple[float, float]]]:
         cluster, ids = play(scenario, step)
         return (
             cluster.past(ids),
@@ -158,13 +162,13 @@ def test_the_same_seed_gives_the_same_history_however_often_one_looks(scenario: 
 @given(MACHINES, LOADS, st.lists(st.floats(1.0, 300.0), min_size=1, max_size=60))
 @settings(max_examples=50)
 def test_our_besteffort_jobs_never_hold_the_cores_that_local_ones_would_have_at_once(
-    machine: Machine, load: list[LocalJob], seconds: list[float]
+    machine: HardwareModel, load: list[LocalJob], seconds: list[float]
 ) -> None:
     """Jobs that need not wait alone are delayed by one kill each and no more."""
     load = [job._replace(cores=1) for job in load[: machine.cores]]
     exact = machine._replace(start_rate=1e6)
     alone, shared = a_cluster(exact, load), a_cluster(exact, load)
-    jobs = [GridJob("t", index, OWNER, 1, 400.0, True, [GridTask(one)]) for index, one in enumerate(seconds)]
+    jobs = [SimulatedJob("t", index, OWNER, 1, 400.0, True, [SimulatedTask(one)]) for index, one in enumerate(seconds)]
     shared.submit("t", OWNER, jobs)
     for cluster in (alone, shared):
         cluster.advance(2000.0)

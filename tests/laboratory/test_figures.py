@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from modules.laboratory.evaluation.metrics import (
-    Forecast,
-    Foretold,
-    LocalDelay,
-    LocalStart,
+    EndForecast,
+    ForecastCampaign,
+    LocalJobDelay,
+    LocalJobStart,
+    ServiceInterval,
     TaskTimes,
-    UserService,
     bounded_slowdown,
     expectation,
     fairness,
@@ -19,7 +19,7 @@ from modules.laboratory.evaluation.metrics import (
     local_delay,
     slowdowns,
 )
-from modules.laboratory.evaluation.results import Expectation, Latencies, UserResults
+from modules.laboratory.evaluation.results import CampaignTestLatencies, ForecastQuality, UserResults
 
 
 @pytest.mark.parametrize(
@@ -56,40 +56,40 @@ def test_jain_is_between_one_nth_and_one(values: list[float]) -> None:
 
 
 def test_one_who_wants_little_and_gets_it_is_no_unfairness() -> None:
-    fair = UserService({"giant": 90, "small": 10}, {"giant": 1000, "small": 10})
-    unfair = UserService({"giant": 100, "small": 0}, {"giant": 1000, "small": 50})
+    fair = ServiceInterval({"giant": 90, "small": 10}, {"giant": 1000, "small": 10})
+    unfair = ServiceInterval({"giant": 100, "small": 0}, {"giant": 1000, "small": 50})
     assert fairness([fair], {}) == pytest.approx(1)
     assert fairness([unfair], {}) == pytest.approx(0.5)
     assert fairness([fair, unfair, unfair], {}) == pytest.approx(2 / 3)
-    assert fairness([UserService({}, {"small": 10})], {}) is None
+    assert fairness([ServiceInterval({}, {"small": 10})], {}) is None
 
 
 def test_fairness_is_measured_against_targets() -> None:
-    service = UserService({"a": 60, "b": 30}, {"a": 1000, "b": 1000})
+    service = ServiceInterval({"a": 60, "b": 30}, {"a": 1000, "b": 1000})
     assert fairness([service], {"a": 2}) == pytest.approx(1)
     assert fairness([service], {}) == pytest.approx(90**2 / (2 * (60**2 + 30**2)))
 
 
 def test_delay_of_local_jobs() -> None:
     jobs = [
-        LocalStart(100, without=10, started=13),
-        LocalStart(300, without=50, started=50),
-        LocalStart(100, without=90, started=80),  # earlier: makes up for nothing
-        LocalStart(500, without=950, started=None),  # not started at the end, 1000
-        LocalStart(500, without=None, started=None),  # it would not have started anyway
+        LocalJobStart(100, without=10, started=13),
+        LocalJobStart(300, without=50, started=50),
+        LocalJobStart(100, without=90, started=80),  # earlier: makes up for nothing
+        LocalJobStart(500, without=950, started=None),  # not started at the end, 1000
+        LocalJobStart(500, without=None, started=None),  # it would not have started anyway
     ]
-    assert local_delay(jobs, end=1000) == LocalDelay(4, 1000, 53)
+    assert local_delay(jobs, end=1000) == LocalJobDelay(4, 1000, 53)
 
 
 def test_latencies() -> None:
     assert latencies([]) is None
-    assert latencies([7]) == Latencies(1, 7, 7, 7)
-    assert latencies([float(second) for second in range(11)]) == Latencies(11, 5, 9, 10)
+    assert latencies([7]) == CampaignTestLatencies(1, 7, 7, 7)
+    assert latencies([float(second) for second in range(11)]) == CampaignTestLatencies(11, 5, 9, 10)
 
 
 def test_error_of_the_end_over_the_life_of_campaigns() -> None:
-    first = Foretold(0, 1000, [Forecast(100, 1500, 900, 2000), Forecast(920, 1000, 990, 1010)])
-    second = Foretold(1000, 1200, [Forecast(1021, 1220, 1190, 1199)])
+    first = ForecastCampaign(0, 1000, [EndForecast(100, 1500, 900, 2000), EndForecast(920, 1000, 990, 1010)])
+    second = ForecastCampaign(1000, 1200, [EndForecast(1021, 1220, 1190, 1199)])
     found = expectation([first, second], end=5000)
     # at a tenth of their lives: |1500 - 1000| / 1000 and |1220 - 1200| / 200, the mean is 0.3; later only one
     assert [point.at for point in found.errors] == [0.1, 0.9]
@@ -98,23 +98,23 @@ def test_error_of_the_end_over_the_life_of_campaigns() -> None:
 
 
 def test_calibration_counts_each_campaign_once() -> None:
-    often = Foretold(0, 1000, [Forecast(at, 900, 800, 1100) for at in range(100, 900, 100)])
-    half = Foretold(0, 1000, [Forecast(100, 900, 800, 950), Forecast(200, 900, 800, 1000)])
+    often = ForecastCampaign(0, 1000, [EndForecast(at, 900, 800, 1100) for at in range(100, 900, 100)])
+    half = ForecastCampaign(0, 1000, [EndForecast(100, 900, 800, 950), EndForecast(200, 900, 800, 1000)])
     assert expectation([often, half], end=5000).calibration == pytest.approx(0.75)
 
 
 def test_the_width_of_intervals_is_told_beside_the_time_truly_left() -> None:
     """Medians of 2 (of 1, 2 and 4 times what was left) and 0.5; a campaign without an end has none."""
-    wide = [Forecast(500, 900, 800, 1300), Forecast(800, 900, 800, 1200), Forecast(900, 950, 900, 1300)]
-    narrow = [Forecast(0, 900, 600, 1100), Forecast(1000, 1000, 1000, 1000)]
-    unseen = Foretold(0, None, [Forecast(0, 900, 0, 4000)])
-    found = expectation([Foretold(0, 1000, wide), Foretold(0, 1000, narrow), unseen], end=3000)
+    wide = [EndForecast(500, 900, 800, 1300), EndForecast(800, 900, 800, 1200), EndForecast(900, 950, 900, 1300)]
+    narrow = [EndForecast(0, 900, 600, 1100), EndForecast(1000, 1000, 1000, 1000)]
+    unseen = ForecastCampaign(0, None, [EndForecast(0, 900, 0, 4000)])
+    found = expectation([ForecastCampaign(0, 1000, wide), ForecastCampaign(0, 1000, narrow), unseen], end=3000)
     assert found.width == pytest.approx((2 + 0.5) / 2)
     assert expectation([unseen], end=3000).width is None
 
 
 def test_an_end_that_was_not_seen_counts_against_intervals_that_are_over() -> None:
-    over = Forecast(100, 300, 200, 400)
-    open_still = Forecast(100, 900, 500, 1500)
-    assert expectation([Foretold(0, None, [over, open_still])], end=1000) == Expectation(0, (), 0.0)
-    assert expectation([Foretold(0, None, [open_still])], end=1000).calibration is None
+    over = EndForecast(100, 300, 200, 400)
+    open_still = EndForecast(100, 900, 500, 1500)
+    assert expectation([ForecastCampaign(0, None, [over, open_still])], end=1000) == ForecastQuality(0, (), 0.0)
+    assert expectation([ForecastCampaign(0, None, [open_still])], end=1000).calibration is None

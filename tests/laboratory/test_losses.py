@@ -2,21 +2,23 @@
 
 import pytest
 
-from modules.laboratory.cluster.meters import Loss, Waste
-from modules.laboratory.evaluation.avoidable_losses import ClusterPast, avoidable, held, lowest
+from modules.laboratory.cluster.meters import LostRun, WasteKind
+from modules.laboratory.evaluation.avoidable_losses import ClusterHistory, avoidable, held, lowest
 
 FULL = [(0.0, 0.0)]
 FULL_OF_OURS = [(0.0, 8.0)]
-QUIET = ClusterPast([], FULL, FULL_OF_OURS)
+QUIET = ClusterHistory([], FULL, FULL_OF_OURS)
 
 
-def loss(kind: Waste = Waste.PREEMPTED, since: float = 1000.0, until: float = 1100.0, cores: int = 2) -> Loss:
-    return Loss(kind, since, until, cores, cores * (until - since))
+def loss(
+    kind: WasteKind = WasteKind.PREEMPTED, since: float = 1000.0, until: float = 1100.0, cores: int = 2
+) -> LostRun:
+    return LostRun(kind, since, until, cores, cores * (until - since))
 
 
-@pytest.mark.parametrize("kind", [Waste.KILLED, Waste.TIMEOUT])
-def test_what_we_kill_ourselves_is_avoidable(kind: Waste) -> None:
-    assert avoidable({"here": ClusterPast([loss(kind)], FULL, FULL_OF_OURS)}) == {"here": 200.0}
+@pytest.mark.parametrize("kind", [WasteKind.KILLED, WasteKind.TIMEOUT])
+def test_what_we_kill_ourselves_is_avoidable(kind: WasteKind) -> None:
+    assert avoidable({"here": ClusterHistory([loss(kind)], FULL, FULL_OF_OURS)}) == {"here": 200.0}
 
 
 @pytest.mark.parametrize(
@@ -33,17 +35,17 @@ def test_a_job_for_which_another_cluster_had_room_all_the_time_need_not_have_die
     elsewhere: list[tuple[float, float]], expected: float
 ) -> None:
     found = avoidable(
-        {"here": ClusterPast([loss()], [(0.0, 9.0)], FULL_OF_OURS), "there": ClusterPast([], elsewhere, FULL)}
+        {"here": ClusterHistory([loss()], [(0.0, 9.0)], FULL_OF_OURS), "there": ClusterHistory([], elsewhere, FULL)}
     )
     assert found == {"here": expected, "there": 0.0}
 
 
 def test_a_kill_is_foreseen_where_most_was_lost_before() -> None:
     """Ours held 8 cores for 900 s: 7,200 core-seconds; what ended before that, or after the start, is no warning."""
-    before = Loss(Waste.NODE_FAILED, 0.0, 500.0, 8, 3601.0)
-    assert avoidable({"here": ClusterPast([before, loss()], FULL, FULL_OF_OURS), "there": QUIET})["here"] == 200.0
+    before = LostRun(WasteKind.NODE_FAILED, 0.0, 500.0, 8, 3601.0)
+    assert avoidable({"here": ClusterHistory([before, loss()], FULL, FULL_OF_OURS), "there": QUIET})["here"] == 200.0
     for harmless in (before._replace(work=3600.0), before._replace(until=100.0), before._replace(until=1001.0)):
-        assert avoidable({"here": ClusterPast([harmless, loss()], FULL, FULL_OF_OURS)})["here"] == 0.0
+        assert avoidable({"here": ClusterHistory([harmless, loss()], FULL, FULL_OF_OURS)})["here"] == 0.0
 
 
 def test_the_least_and_the_integral_of_a_figure() -> None:

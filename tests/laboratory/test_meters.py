@@ -1,11 +1,11 @@
 """Core-seconds, each counted as what it was."""
 
-from modules.laboratory.cluster.meters import Steps, Waste
+from modules.laboratory.cluster.meters import StepFunction, WasteKind
 from tests.laboratory.clusters import EXACT, a_cluster, grid_jobs, local, submit
 
 
 def test_steps_keep_one_value_for_each_instant_and_only_changes() -> None:
-    steps = Steps(4)
+    steps = StepFunction(4)
     steps.set(1.0, 3)
     steps.set(1.0, 2)
     steps.set(2.0, 2)
@@ -24,7 +24,7 @@ def test_core_seconds_are_split_by_what_cores_do() -> None:
     assert meters.ours == 6 * 10.0 + 2 * 15.0
     assert meters.free == 800.0 - 120.0 - 12.0 - 90.0
     assert meters.harvestable == meters.ours + meters.free
-    assert (meters.useful, meters.wasted[Waste.PREEMPTED]) == (30.0, 60.0)
+    assert (meters.useful, meters.wasted[WasteKind.PREEMPTED]) == (30.0, 60.0)
 
 
 def test_each_waste_has_its_cause() -> None:
@@ -35,11 +35,11 @@ def test_each_waste_has_its_cause() -> None:
     cluster.advance(8.0)
     cluster.cancel(killed)
     cluster.advance(50.0)
-    expected = dict.fromkeys(Waste, 0.0) | {
-        Waste.FAILED: 2 * 5.0,
-        Waste.TIMEOUT: 6.0,
-        Waste.KILLED: 7.0,
-        Waste.OVERHEAD: 2 * 1.0 + 1.0 + 1.0,
+    expected = dict.fromkeys(WasteKind, 0.0) | {
+        WasteKind.FAILED: 2 * 5.0,
+        WasteKind.TIMEOUT: 6.0,
+        WasteKind.KILLED: 7.0,
+        WasteKind.OVERHEAD: 2 * 1.0 + 1.0 + 1.0,
     }
     assert cluster.meters.wasted == expected
     assert cluster.meters.useful == 3.0

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modules.laboratory.cluster.free_cores import Nodes
+from modules.laboratory.cluster.free_cores import FreeCores
 
 
 def test_a_job_goes_to_the_fullest_node_that_has_room() -> None:
-    nodes = Nodes(3, 4)
+    nodes = FreeCores(3, 4)
     nodes.take([(0, 3), (1, 2)])
     assert nodes.fit(1) == [(0, 1)]
     assert nodes.fit(2) == [(1, 2)]
@@ -16,21 +16,21 @@ def test_a_job_goes_to_the_fullest_node_that_has_room() -> None:
 
 
 def test_a_job_that_fits_in_a_node_is_not_torn() -> None:
-    nodes = Nodes(2, 4)
+    nodes = FreeCores(2, 4)
     nodes.take([(0, 2), (1, 2)])
     assert nodes.fit(3) is None
     assert nodes.fit(4) is None
 
 
 def test_a_job_wider_than_a_node_takes_several() -> None:
-    nodes = Nodes(3, 4)
+    nodes = FreeCores(3, 4)
     nodes.take([(1, 2)])
     assert nodes.fit(10) == [(0, 4), (2, 4), (1, 2)]
     assert nodes.fit(11) is None
 
 
 def test_cores_are_spread_over_as_few_nodes_as_will_do() -> None:
-    nodes = Nodes(3, 4)
+    nodes = FreeCores(3, 4)
     nodes.take([(0, 3), (1, 2)])
     assert nodes.spread(3) == [(2, 3)]
     assert nodes.spread(5) == [(2, 4), (0, 1)]
@@ -38,16 +38,16 @@ def test_cores_are_spread_over_as_few_nodes_as_will_do() -> None:
 
 
 def test_only_the_nodes_of_a_mask_are_used() -> None:
-    nodes = Nodes(2, 4)
+    nodes = FreeCores(2, 4)
     assert nodes.fit(1, ~0b01) == [(1, 1)]
     assert nodes.fit(1, 0) is None
     assert nodes.fit(5, ~0b01) is None
-    assert Nodes(3, 4).fit(6, ~0b010) == [(0, 4), (2, 2)]
-    assert Nodes(3, 4).fit(9, ~0b010) is None
+    assert FreeCores(3, 4).fit(6, ~0b010) == [(0, 4), (2, 2)]
+    assert FreeCores(3, 4).fit(9, ~0b010) is None
 
 
 def test_nothing_fits_on_a_node_that_is_down() -> None:
-    nodes = Nodes(2, 4)
+    nodes = FreeCores(2, 4)
     nodes.take_down(0)
     assert (nodes.free, nodes.fit(4), nodes.up()) == (4, [(1, 4)], [1])
     nodes.bring_up(0)
@@ -55,7 +55,7 @@ def test_nothing_fits_on_a_node_that_is_down() -> None:
 
 
 def test_cores_cannot_be_taken_twice() -> None:
-    nodes = Nodes(1, 4)
+    nodes = FreeCores(1, 4)
     nodes.take([(0, 3)])
     with pytest.raises(ValueError, match="node 0"):
         nodes.take([(0, 2)])
@@ -67,7 +67,7 @@ def test_cores_cannot_be_taken_twice() -> None:
 def test_what_is_spread_is_as_much_as_was_asked_and_all_comes_back(
     asked: list[int], count: int, cores_per_node: int
 ) -> None:
-    nodes = Nodes(count, cores_per_node)
+    nodes = FreeCores(count, cores_per_node)
     taken = []
     for cores in asked:
         if cores <= nodes.free:

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from cigri.errors import ConfigError
-from modules.laboratory.scenario import Seconds, read
+from modules.laboratory.scenario import DurationDistribution, read
 
 GOOD = """
 name = "good"
@@ -66,8 +66,8 @@ def test_what_is_wrong_in_a_scenario_is_said_with_its_place(tmp_path: Path, old:
 
 def test_durations_have_the_mean_and_the_spread_that_are_asked_for() -> None:
     source = Random(1)
-    drawn = [Seconds(mean=100, cv=0.5).draw(source) for _ in range(20_000)]
+    drawn = [DurationDistribution(mean=100, cv=0.5).draw(source) for _ in range(20_000)]
     mean = sum(drawn) / len(drawn)
     assert mean == pytest.approx(100, rel=0.02)
     assert (sum((one - mean) ** 2 for one in drawn) / len(drawn)) ** 0.5 == pytest.approx(50, rel=0.05)
-    assert Seconds(mean=3).draw(source) == 3
+    assert DurationDistribution(mean=3).draw(source) == 3

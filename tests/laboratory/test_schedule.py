@@ -5,8 +5,8 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modules.laboratory.cluster.easy_backfill import Hold, easy, hold, reservation, victims
-from modules.laboratory.cluster.free_cores import Nodes, Places
+from modules.laboratory.cluster.easy_backfill import NodeReservation, easy, hold, reservation, victims
+from modules.laboratory.cluster.free_cores import FreeCores, Places
 
 
 class Job(NamedTuple):
@@ -101,14 +101,14 @@ def test_the_youngest_make_room_and_no_more_than_needed() -> None:
 
 
 def test_the_node_that_will_be_free_soonest_is_held() -> None:
-    nodes = Nodes(3, 4)
+    nodes = FreeCores(3, 4)
     nodes.take([(0, 4), (1, 4), (2, 1)])
     running = [Held([(0, 3)], 30.0), Held([(0, 1)], 10.0), Held([(1, 4)], 20.0), Held([(2, 1)], 90.0)]
-    assert hold(4, nodes, running) == Hold(0b010, 20.0)
-    assert hold(8, nodes, running) == Hold(0b011, 30.0)
+    assert hold(4, nodes, running) == NodeReservation(0b010, 20.0)
+    assert hold(8, nodes, running) == NodeReservation(0b011, 30.0)
 
 
 def test_nothing_is_held_for_a_job_that_needs_a_node_that_is_down() -> None:
-    nodes = Nodes(2, 4)
+    nodes = FreeCores(2, 4)
     nodes.take_down(1)
     assert hold(8, nodes, []) is None

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from cigri.flow.views.laboratory import Demand
-from modules.laboratory.evaluation.metrics import UserService
+from cigri.flow.views.laboratory import CoreDemand
+from modules.laboratory.evaluation.metrics import ServiceInterval
 from modules.laboratory.evaluation.run_recorder import service
 
 
-def demand(campaign: int, user: str, wanted: int) -> Demand:
-    return Demand(campaign, user, 5, wanted, ("dahu",))
+def demand(campaign: int, user: str, wanted: int) -> CoreDemand:
+    return CoreDemand(campaign, user, 5, wanted, ("dahu",))
 
 
 BOB = demand(2, "bob", 0)
@@ -28,10 +28,10 @@ BOB = demand(2, "bob", 0)
     ],
 )
 def test_one_wants_what_one_gets_and_cores_for_what_waits(
-    before: list[Demand], after: list[Demand], received: Mapping[str, float], expected: float
+    before: list[CoreDemand], after: list[CoreDemand], received: Mapping[str, float], expected: float
 ) -> None:
     (found,) = service(10.0, [*before, BOB], [*after, BOB], received)
-    assert found == UserService({"al": received.get("al", 0.0), "bob": 0.0}, {"al": expected, "bob": 0.0})
+    assert found == ServiceInterval({"al": received.get("al", 0.0), "bob": 0.0}, {"al": expected, "bob": 0.0})
 
 
 def test_who_wanted_nothing_when_it_began_does_not_count() -> None:

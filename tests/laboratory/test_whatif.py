@@ -11,19 +11,19 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.database.virtual import VirtualDatabase
+from cigri.database.virtual import VirtualTimeDatabase
 from cigri.errors import CigriError
 from cigri.flow.grid_snapshot import USAGE_STEP, take_picture
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster
-from cigri.flow.task_durations import KnownPast
+from cigri.flow.task_durations import PastDurations
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from modules.laboratory.whatif import local_load, simulation
-from modules.laboratory.whatif.durations import Durations, Total, durations
+from modules.laboratory.whatif.durations import DurationTotals, TaskDurationModel, durations
 from modules.laboratory.whatif.interval import DURATION_ERRORS, SimulatedEnd, interval
-from modules.laboratory.whatif.plan import Plan, Prospect, plan
+from modules.laboratory.whatif.plan import ProposedCampaign, SimulationPlan, plan
 from modules.laboratory.whatif.scale import MOST_SIMULATED_TASKS, RemainingWork, scale, shared_out
-from modules.laboratory.whatif.simulation_run import CampaignOutcome, Future
+from modules.laboratory.whatif.simulation_run import SimulatedFuture, SimulatedOutcome
 from modules.laboratory.whatif.small_grid import board
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.flow.test_buckets import sized
@@ -33,20 +33,24 @@ pytestmark = pytest.mark.noon
 TEN = durations({}, {1: 10}, {1: 3600})
 
 
-def an_order(tasks: int, seconds: int | None = 100, clusters: tuple[str, ...] = ("dahu",), **fields: Any) -> Prospect:
+def an_order(
+    tasks: int, seconds: int | None = 100, clusters: tuple[str, ...] = ("dahu",), **fields: Any
+) -> ProposedCampaign:
     settings = {"exec_file": "run", "walltime": 3600, "retries": 0, "duration": seconds, **fields}
     part = NewCampaignCluster(settings, 1, None, False, False)
-    return Prospect(NewCampaign("n", "bob", CampaignType.DEFAULT, "", "", {}, dict.fromkeys(clusters, part)), tasks)
+    return ProposedCampaign(
+        NewCampaign("n", "bob", CampaignType.DEFAULT, "", "", {}, dict.fromkeys(clusters, part)), tasks
+    )
 
 
-def made(database: Database, *orders: Prospect) -> Plan:
+def made(database: Database, *orders: ProposedCampaign) -> SimulationPlan:
     with database.begin() as conn:
         picture = take_picture(conn, {order.command for order in orders})
     return plan(picture, orders, 2.0)
 
 
 def test_what_was_measured_goes_before_what_is_said_and_that_before_the_walltime() -> None:
-    past = {1: Total(10, 200.0, 4000.0), 2: Total(1, 50.0, 2500.0)}
+    past = {1: DurationTotals(10, 200.0, 4000.0), 2: DurationTotals(1, 50.0, 2500.0)}
     known = durations(past, {1: 7, 2: 7}, {1: 100, 2: 100})
     assert known.means == {1: 20.0, 2: pytest.approx(250 / 11)}  # one task is no measure of a cluster
     said = durations({}, {1: 7, 2: None}, {1: 100, 2: 100})
@@ -55,13 +59,13 @@ def test_what_was_measured_goes_before_what_is_said_and_that_before_the_walltime
 
 
 def test_what_these_very_tasks_took_goes_before_what_others_of_the_same_command_did() -> None:
-    past = {1: Total(10, 200.0, 4000.0), 2: Total(10, 400.0, 16000.0)}
+    past = {1: DurationTotals(10, 200.0, 4000.0), 2: DurationTotals(10, 400.0, 16000.0)}
     limits = {1: 3600, 2: 3600}
-    whole = durations(past, {1: 7, 2: 7}, limits, Total(5, 300.0, 18000.0), 1.0)
+    whole = durations(past, {1: 7, 2: 7}, limits, DurationTotals(5, 300.0, 18000.0), 1.0)
     assert whole.means == {1: pytest.approx(40.0), 2: pytest.approx(80.0)}  # the second cluster is half as fast
-    half = durations(past, {}, limits, Total(5, 300.0, 18000.0), 0.5)
+    half = durations(past, {}, limits, DurationTotals(5, 300.0, 18000.0), 0.5)
     assert half.means == {1: pytest.approx(30.0), 2: pytest.approx(60.0)}
-    alone = durations({}, {1: 7, 2: 7}, limits, Total(5, 300.0, 18000.0), 0.5)
+    alone = durations({}, {1: 7, 2: 7}, limits, DurationTotals(5, 300.0, 18000.0), 0.5)
     assert alone.means == {1: 60.0, 2: 60.0}
     assert alone.source == "5 of these tasks, which ran before"
 
@@ -69,7 +73,7 @@ def test_what_these_very_tasks_took_goes_before_what_others_of_the_same_command_
 def test_an_order_is_planned_by_what_its_tasks_took(database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
-    order = an_order(50)._replace(known=KnownPast(50, 50, 1500.0, 45000.0))
+    order = an_order(50)._replace(known=PastDurations(50, 50, 1500.0, 45000.0))
     assert made(database, order).works[-1].durations.means == {1: 30.0}
 
 
@@ -80,7 +84,7 @@ def test_the_walltime_alone_leaves_a_factor_of_twenty() -> None:
 
 
 def test_several_tasks_as_one_last_as_long_and_vary_less() -> None:
-    known = Durations({1: 10.0}, {1: 3600.0}, 0.5, 0.2, "")
+    known = TaskDurationModel({1: 10.0}, {1: 3600.0}, 0.5, 0.2, "")
     drawn = [known.draw(1, Random(seed), 0.0, 16) for seed in range(500)]
     assert fmean(drawn) == pytest.approx(160, rel=0.03)
     assert fmean((seconds - 160) ** 2 for seconds in drawn) == pytest.approx(16 * 25, rel=0.3)
@@ -203,7 +207,7 @@ def test_large_grids_are_played_as_small_ones(database: Database) -> None:
 
 def played(
     database: Database, url: str, ahead: int, clock: Callable[[], float] = lambda: 0.0, **fields: Any
-) -> CampaignOutcome:
+) -> SimulatedOutcome:
     """16 tasks of 100 s on 4 cores, behind so many more, until the clock shows 1."""
     with database.begin() as conn:
         a_cluster(conn, free=4)
@@ -211,12 +215,12 @@ def played(
             a_campaign(conn, ahead)
             conn.execute(text("UPDATE campaign_clusters SET settings = settings || '{\"duration\": 100}'"))
     it = made(database, an_order(16, **fields))
-    fresh = VirtualDatabase(url)
+    fresh = VirtualTimeDatabase(url)
     try:
         fresh.make_clock()
         schema.upgrade(fresh)
         luck = Random(1)
-        return Future(fresh, Settings(), it, board(it, luck), luck, 0.0).run(1.0, clock)[-1]
+        return SimulatedFuture(fresh, Settings(), it, board(it, luck), luck, 0.0).run(1.0, clock)[-1]
     finally:
         fresh.close()
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from cigri.database.virtual import VirtualDatabase
+from cigri.database.virtual import VirtualTimeDatabase
 from cigri.flow.views.invariants import examine
-from modules.laboratory.evaluation.run_recorder import Notebook
+from modules.laboratory.evaluation.run_recorder import RunRecorder
 from modules.laboratory.scenario import Scenario
-from modules.laboratory.simulated_grid import WORLD_START, World
+from modules.laboratory.simulated_grid import WORLD_START, SimulatedGrid
 
 SMALL: dict[str, Any] = {
     "name": "small",
@@ -22,18 +22,18 @@ SMALL: dict[str, Any] = {
 BUSY = {"kind": "bursty", "share": 0.9, "lasts": 200, "every": 1200, "utilisation": 0.1, "widths": [1, 4]}
 
 
-def world(database: VirtualDatabase, **changes: object) -> World:
-    return World(Scenario.model_validate(SMALL | changes), database, Path("/"))
+def world(database: VirtualTimeDatabase, **changes: object) -> SimulatedGrid:
+    return SimulatedGrid(Scenario.model_validate(SMALL | changes), database, Path("/"))
 
 
-def counts(database: VirtualDatabase) -> dict[str, int]:
+def counts(database: VirtualTimeDatabase) -> dict[str, int]:
     with database.begin() as conn:
         assert examine(conn) == []
         statement = "SELECT state::text, sum(n)::int FROM task_counts GROUP BY state HAVING sum(n) <> 0"
         return {row[0]: row[1] for row in conn.execute(text(statement))}
 
 
-def history(database: VirtualDatabase) -> list[Any]:
+def history(database: VirtualTimeDatabase) -> list[Any]:
     """Every attempt: of which task, where, when and how it ended."""
     statement = (
         "SELECT c.name, t.number, a.number, a.outcome::text, a.started_at, a.seconds FROM attempts a"
@@ -44,7 +44,7 @@ def history(database: VirtualDatabase) -> list[Any]:
         return [tuple(row) for row in conn.execute(text(statement))]
 
 
-def test_a_campaign_ends_when_its_tasks_are_done(database: VirtualDatabase) -> None:
+def test_a_campaign_ends_when_its_tasks_are_done(database: VirtualTimeDatabase) -> None:
     run = world(database)
     run.run()
     assert counts(database) == {"done": 20}
@@ -59,13 +59,13 @@ def test_a_campaign_ends_when_its_tasks_are_done(database: VirtualDatabase) -> N
     assert run.sites["ann"].system.meters.useful == pytest.approx(sum(row[5] for row in history(database)), rel=0.001)
 
 
-def test_what_only_real_batch_systems_have_words_for_is_no_obstacle(database: VirtualDatabase) -> None:
+def test_what_only_real_batch_systems_have_words_for_is_no_obstacle(database: VirtualTimeDatabase) -> None:
     settings = {"cluster_job_type": "deploy", "backend": ["--mail-type=END"]}
     world(database, campaigns=[{"tasks": 20, "seconds": {"mean": 100}, "settings": settings}]).run()
     assert counts(database) == {"done": 20}
 
 
-def test_who_submits_wakes_the_almighty(database: VirtualDatabase) -> None:
+def test_who_submits_wakes_the_almighty(database: VirtualTimeDatabase) -> None:
     """Nothing else changes its hours."""
     campaigns = [{"tasks": 3, "seconds": {"mean": 500}}, {"tasks": 1, "seconds": {"mean": 200}, "at": 130}]
     cycles: list[int] = []
@@ -77,7 +77,7 @@ def test_who_submits_wakes_the_almighty(database: VirtualDatabase) -> None:
         assert 130 <= (conn.execute(text(first)).scalar_one() - WORLD_START).total_seconds() < 140
 
 
-def test_cores_of_ours_never_seem_to_be_of_others(database: VirtualDatabase) -> None:
+def test_cores_of_ours_never_seem_to_be_of_others(database: VirtualTimeDatabase) -> None:
     """Jobs that a visit finds begun, or ended, are reckoned with at once."""
     users = [{"tasks": 40, "seconds": {"mean": 100, "cv": 0.5}, "user": name} for name in ("alice", "bob")]
     world(database, campaigns=users).run()
@@ -88,7 +88,7 @@ def test_cores_of_ours_never_seem_to_be_of_others(database: VirtualDatabase) -> 
         assert tuple(conn.execute(text("SELECT used, used_by_us FROM cluster_states")).one()) == (0, 0)
 
 
-def test_cores_of_jobs_that_are_gone_are_not_ours_from_the_first_visit_on(database: VirtualDatabase) -> None:
+def test_cores_of_jobs_that_are_gone_are_not_ours_from_the_first_visit_on(database: VirtualTimeDatabase) -> None:
     """Nobody knows yet how they ended; at many of these visits nothing else has begun or ended."""
     load = {"kind": "constant", "utilisation": 0.5, "durations": [300], "widths": [1]}
     clusters = [{"name": "ann", "nodes": 2, "cores_per_node": 4, "load": load, "faults": {"vanishing": 0.5}}]
@@ -99,7 +99,7 @@ def test_cores_of_jobs_that_are_gone_are_not_ours_from_the_first_visit_on(databa
     )
     seen: list[tuple[int, int, int, int]] = []
 
-    def look(world: World) -> None:
+    def look(world: SimulatedGrid) -> None:
         with database.begin() as conn:
             seen.extend((row[0], row[1], row[2], row[3]) for row in conn.execute(text(statement)))
 
@@ -109,7 +109,7 @@ def test_cores_of_jobs_that_are_gone_are_not_ours_from_the_first_visit_on(databa
     assert any(others_came[number : number + 2] == [True, True] for number in range(len(seen)))
 
 
-def test_what_local_jobs_cost_is_done_again(database: VirtualDatabase) -> None:
+def test_what_local_jobs_cost_is_done_again(database: VirtualTimeDatabase) -> None:
     clusters = [{"name": "ann", "nodes": 2, "cores_per_node": 4, "load": BUSY}]
     campaigns = [
         {"tasks": 40, "seconds": {"mean": 120}, "failing": 0.1},
@@ -138,7 +138,7 @@ def test_what_local_jobs_cost_is_done_again(database: VirtualDatabase) -> None:
     ],
     ids=lambda faults: next(iter(faults)),
 )
-def test_clusters_that_fail_lose_and_lie_cost_no_task(database: VirtualDatabase, faults: dict[str, Any]) -> None:
+def test_clusters_that_fail_lose_and_lie_cost_no_task(database: VirtualTimeDatabase, faults: dict[str, Any]) -> None:
     clusters = [{"name": "ann", "nodes": 2, "cores_per_node": 4, "faults": faults}]
     world(database, clusters=clusters, length=20_000).run()
     assert counts(database) == {"done": 20}
@@ -146,12 +146,12 @@ def test_clusters_that_fail_lose_and_lie_cost_no_task(database: VirtualDatabase,
     assert outcomes.count("success") == 20
 
 
-def test_the_same_seed_is_the_same_history(server: Path, database: VirtualDatabase, empty_url: str) -> None:
+def test_the_same_seed_is_the_same_history(server: Path, database: VirtualTimeDatabase, empty_url: str) -> None:
     from cigri.database import schema
 
     faults = {"vanishing": 0.1, "mean_time_between_crashes": 2000.0}
     clusters = [{"name": "ann", "nodes": 2, "cores_per_node": 4, "count": 2, "load": BUSY, "faults": faults}]
-    other = VirtualDatabase(empty_url)
+    other = VirtualTimeDatabase(empty_url)
     other.make_clock()
     schema.upgrade(other)
     for place in (database, other):
@@ -160,7 +160,7 @@ def test_the_same_seed_is_the_same_history(server: Path, database: VirtualDataba
     other.close()
 
 
-def test_a_campaign_that_ran_before_is_known_and_no_figure_counts_the_first_time(database: VirtualDatabase) -> None:
+def test_a_campaign_that_ran_before_is_known_and_no_figure_counts_the_first_time(database: VirtualTimeDatabase) -> None:
     """Each task's duration, whichever cluster it ran on then; the longest on the fast cluster."""
     clusters = [
         {"name": "ann", "nodes": 1, "cores_per_node": 4},
@@ -169,7 +169,7 @@ def test_a_campaign_that_ran_before_is_known_and_no_figure_counts_the_first_time
     run = world(
         database, clusters=clusters, campaigns=[{"tasks": 60, "seconds": {"mean": 100, "cv": 1}, "known": True}]
     )
-    notebook = Notebook(database)
+    notebook = RunRecorder(database)
     run.run(notebook.note)
     assert counts(database) == {"done": 120}
     [campaign] = run.campaigns
@@ -192,7 +192,7 @@ def test_a_campaign_that_ran_before_is_known_and_no_figure_counts_the_first_time
     assert (alone.stretch or 9) < 2
 
 
-def test_an_attempt_that_has_lost_is_settled_at_the_next_visit(database: VirtualDatabase) -> None:
+def test_an_attempt_that_has_lost_is_settled_at_the_next_visit(database: VirtualTimeDatabase) -> None:
     """Tasks of 60 s that take 1200 s on one of the clusters, where the last ones are killed."""
     clusters = [
         {"name": "ann", "nodes": 1, "cores_per_node": 4},
@@ -213,7 +213,7 @@ def test_an_attempt_that_has_lost_is_settled_at_the_next_visit(database: Virtual
     assert set(waited) == {60.0}
 
 
-def test_a_node_that_swallows_tasks_is_left_out_and_all_are_done_in_the_end(database: VirtualDatabase) -> None:
+def test_a_node_that_swallows_tasks_is_left_out_and_all_are_done_in_the_end(database: VirtualTimeDatabase) -> None:
     sick = {"black_holes": [{"node": 1, "since": 0, "until": 1e9}]}
     clusters = [{"name": "ann", "nodes": 5, "cores_per_node": 4, "faults": sick}]
     run = world(database, clusters=clusters, campaigns=[{"tasks": 100, "seconds": {"mean": 150, "cv": 0.2}}])
@@ -228,7 +228,7 @@ def test_a_node_that_swallows_tasks_is_left_out_and_all_are_done_in_the_end(data
         assert conn.scalars(text("SELECT node FROM excluded_nodes")).all() == ["node-2"]
 
 
-def test_a_cluster_that_swallows_tasks_is_set_aside_and_the_other_does_them(database: VirtualDatabase) -> None:
+def test_a_cluster_that_swallows_tasks_is_set_aside_and_the_other_does_them(database: VirtualTimeDatabase) -> None:
     holes = [{"node": node, "since": 0, "until": 1e9} for node in range(2)]
     clusters = [
         {"name": "ann", "nodes": 2, "cores_per_node": 4, "faults": {"black_holes": holes}},
@@ -241,7 +241,7 @@ def test_a_cluster_that_swallows_tasks_is_set_aside_and_the_other_does_them(data
     assert {row[0] for row in good} == {"bob"}
 
 
-def test_a_front_end_that_slows_down_is_asked_for_less(database: VirtualDatabase) -> None:
+def test_a_front_end_that_slows_down_is_asked_for_less(database: VirtualTimeDatabase) -> None:
     """Each waiting job makes its answers a fifth of a second longer."""
     wished = {"keep_waiting": 200, "max_waiting": 200, "n_max_queued_jobs": 200}
     clusters = [{"name": "ann", "nodes": 2, "cores_per_node": 4, "config": wished, "faults": {"slowness": 0.2}}]

@@ -81,7 +81,7 @@ class Host:
         """None: there is none."""
         try:
             answer = client.exchange(json.dumps({"verb": verb, **fields}).encode(), str(self.spool), None)
-        except client.CommandFailed as failure:
+        except client.ClientFailed as failure:
             if failure.status == client.NO_DAEMON:
                 return None
             raise

@@ -12,13 +12,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from cigri.errors import SubmissionRefused
 from cigri.localbatch import engine, processes
-from cigri.localbatch.backfill_queue import Array
-from cigri.localbatch.engine import Engine, mark_of
-from cigri.localbatch.job_owner import Owner
+from cigri.localbatch.backfill_queue import JobArray
+from cigri.localbatch.engine import JobEngine, mark_of
+from cigri.localbatch.job_owner import JobOwner
 from cigri.localbatch.job_process import JobProcess
-from cigri.localbatch.pools import Pools
-from cigri.localbatch.processes import Inherited, Process
-from cigri.localbatch.store import Store
+from cigri.localbatch.pools import ResourcePools
+from cigri.localbatch.processes import InheritedFiles, RootProcess
+from cigri.localbatch.store import JobStore
 
 TOTALS = {"cpu": 4, "mem": 1000, "tmp": 50, "gnat": 3}
 NEEDS = st.fixed_dictionaries(
@@ -39,19 +39,21 @@ class Paper:
         self.started: dict[str, int] = {}
         self.is_full = False
 
-    def start(self, argv: Sequence[str], environment: Mapping[str, str], owner: Owner, given: Inherited) -> Process:
+    def start(
+        self, argv: Sequence[str], environment: Mapping[str, str], owner: JobOwner, given: InheritedFiles
+    ) -> RootProcess:
         pid, mark = len(self.started) + 1, environment[processes.MARK]
         if self.is_full:
             raise OSError("no process may be started")
         assert mark not in self.started, "a start is done once"
         self.started[mark] = pid
         self.alive[pid] = mark
-        return Process(pid, pid, mark, popen=mock.Mock())
+        return RootProcess(pid, pid, mark, popen=mock.Mock())
 
-    def adopt(self, pid: int, ticks: int | None, mark: str) -> Process | None:
-        return Process(pid, pid, mark) if self.alive.get(pid) == mark else None
+    def adopt(self, pid: int, ticks: int | None, mark: str) -> RootProcess | None:
+        return RootProcess(pid, pid, mark) if self.alive.get(pid) == mark else None
 
-    def kill(self, process: Process) -> None:
+    def kill(self, process: RootProcess) -> None:
         self.alive.pop(process.pid, None)
 
     def sweep(self, mark: str, session: int = 0, number: int = 9) -> None:
@@ -64,7 +66,7 @@ class Paper:
         instead = {"start": self.start, "adopt": self.adopt, "kill_group": self.kill, "sweep": self.sweep}
         for name, own in {**instead, "children": list, "send": lambda *_: None}.items():
             stack.enter_context(mock.patch.object(processes, name, own))
-        for name in ("Scratch", "FeatureDirectories"):
+        for name in ("ScratchDirectories", "FeatureDirectories"):
             stack.enter_context(mock.patch.object(engine, name)).return_value.take.return_value = "/nowhere"
         return stack
 
@@ -89,15 +91,15 @@ class Charging(RuleBasedStateMachine):
         used = self.used()
         self.totals = dict(totals)
         self.most = {name: max(totals[name], used.get(name, 0)) for name in TOTALS}
-        self.store = Store(f"{self.directory}/state.db")
-        self.engine = Engine(self.store, Pools(totals), Inherited(0, 0, 0))
+        self.store = JobStore(f"{self.directory}/state.db")
+        self.engine = JobEngine(self.store, ResourcePools(totals), InheritedFiles(0, 0, 0))
         self.engine.restore(str(self.boots), self.paper.started)
         self.store.commit()
 
     @rule(need=NEEDS, size=st.integers(1, 5))
     def submit(self, need: dict[str, int], size: int) -> None:
         self.arrays += 1
-        array = Array(0, UID, f"a{self.arrays}", size, need, 60, 10, ("/bin/true",))
+        array = JobArray(0, UID, f"a{self.arrays}", size, need, 60, 10, ("/bin/true",))
         fits = all(amount <= self.totals[name] for name, amount in need.items())
         if fits:
             self.needs[self.engine.submit(array).id] = need

@@ -3,10 +3,10 @@
 import signal
 
 from cigri.localbatch import processes
-from cigri.localbatch.backfill_queue import Array
+from cigri.localbatch.backfill_queue import JobArray
 from cigri.localbatch.job_process import JobProcess
-from cigri.localbatch.processes import Process
-from cigri.localbatch.store import Job, State
+from cigri.localbatch.processes import RootProcess
+from cigri.localbatch.store import LocalJobRow, LocalJobState
 from tests.localbatch.host import Host
 
 COUNT = 'echo "$CIGRI_ARRAY_INDEX" >>"$D/ran"'
@@ -95,9 +95,9 @@ def test_a_suspended_job_can_be_cancelled_and_hears_of_it(host: Host) -> None:
 
 
 def test_the_walltime_does_not_count_while_a_job_is_suspended() -> None:
-    array = Array(1, 0, "a", 1, {}, walltime=60, notice=10, argv=("/bin/true",))
-    nobody = Process(2**22 + 1, 0, "no such mark")
-    running = JobProcess(array, Job(1, 1, State.RUNNING, began=1000.0), nobody)
+    array = JobArray(1, 0, "a", 1, {}, walltime=60, notice=10, argv=("/bin/true",))
+    nobody = RootProcess(2**22 + 1, 0, "no such mark")
+    running = JobProcess(array, LocalJobRow(1, 1, LocalJobState.RUNNING, began=1000.0), nobody)
     assert running.due == 1050.0
     assert running.suspend(1030.0)
     assert running.due == float("inf")

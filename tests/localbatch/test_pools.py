@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.localbatch.backfill_queue import PASSING_PATIENCE, Array, WaitingLine
-from cigri.localbatch.pools import Pools
+from cigri.localbatch.backfill_queue import PASSING_PATIENCE, BackfillQueue, JobArray
+from cigri.localbatch.pools import ResourcePools
 
 NEEDS = st.fixed_dictionaries(
     {"cpu": st.integers(1, 5)}, optional={"mem": st.integers(0, 12), "gpu": st.integers(0, 2)}
@@ -20,13 +20,13 @@ STEPS = st.lists(
 )
 
 
-def make(array_id: int, size: int = 1, **need: int) -> Array:
-    array = Array(array_id, 0, f"a{array_id}", size, need, 60, 0, ("/bin/true",))
+def make(array_id: int, size: int = 1, **need: int) -> JobArray:
+    array = JobArray(array_id, 0, f"a{array_id}", size, need, 60, 0, ("/bin/true",))
     array.left.extend(range(1, size + 1))
     return array
 
 
-def chosen(waiting: WaitingLine, now: float = 0.0, limit: int = 100) -> list[tuple[int, int]]:
+def chosen(waiting: BackfillQueue, now: float = 0.0, limit: int = 100) -> list[tuple[int, int]]:
     return [(array.id, index) for array, index in waiting.choose(now, limit)]
 
 
@@ -35,14 +35,14 @@ class Model:
 
     def __init__(self) -> None:
         self.totals = {"cpu": 4, "mem": 10, "gpu": 1}
-        self.arrays: list[Array] = []
-        self.running: list[tuple[Array, int]] = []
+        self.arrays: list[JobArray] = []
+        self.running: list[tuple[JobArray, int]] = []
         self.seen: set[tuple[int, int]] = set()
         self.restart()
 
     def restart(self) -> None:
-        self.pools = Pools(self.totals)
-        self.waiting = WaitingLine(self.pools, patience=3)
+        self.pools = ResourcePools(self.totals)
+        self.waiting = BackfillQueue(self.pools, patience=3)
         for array, _ in self.running:
             self.pools.take(array.need)
         for array in self.arrays:
@@ -99,14 +99,14 @@ def test_every_job_starts_in_the_end(steps: list[tuple[str, object, object]]) ->
 
 
 def test_first_come_first_served() -> None:
-    waiting = WaitingLine(Pools({"cpu": 2}))
+    waiting = BackfillQueue(ResourcePools({"cpu": 2}))
     waiting.add(make(1, size=3, cpu=1))
     waiting.add(make(2, cpu=1))
     assert chosen(waiting) == [(1, 1), (1, 2)]
 
 
 def test_a_smaller_job_passes_one_that_does_not_fit() -> None:
-    waiting = WaitingLine(pools := Pools({"cpu": 2}))
+    waiting = BackfillQueue(pools := ResourcePools({"cpu": 2}))
     pools.take({"cpu": 1})
     waiting.add(make(1, cpu=2))
     waiting.add(make(2, cpu=1))
@@ -114,7 +114,7 @@ def test_a_smaller_job_passes_one_that_does_not_fit() -> None:
 
 
 def test_the_first_job_is_passed_for_a_minute_only() -> None:
-    waiting = WaitingLine(pools := Pools({"cpu": 3}))
+    waiting = BackfillQueue(pools := ResourcePools({"cpu": 3}))
     pools.take({"cpu": 1})
     waiting.add(make(1, cpu=3))
     waiting.add(make(2, size=4, cpu=1))
@@ -128,7 +128,7 @@ def test_the_first_job_is_passed_for_a_minute_only() -> None:
 
 
 def test_an_array_that_no_longer_fits_the_host_holds_nobody_up() -> None:
-    waiting = WaitingLine(pools := Pools({"cpu": 1}))
+    waiting = BackfillQueue(pools := ResourcePools({"cpu": 1}))
     waiting.add(make(1, cpu=4))
     waiting.add(make(2, size=2, cpu=1))
     assert chosen(waiting, now=0) == [(2, 1)]
@@ -138,7 +138,7 @@ def test_an_array_that_no_longer_fits_the_host_holds_nobody_up() -> None:
 
 
 def test_what_running_jobs_hold_after_the_pool_was_shrunk_is_still_charged() -> None:
-    pools = Pools({"cpu": 1})
+    pools = ResourcePools({"cpu": 1})
     pools.take({"cpu": 2, "gpu": 1})
     assert pools.free("cpu") == -1
     pools.give({"cpu": 2, "gpu": 1})

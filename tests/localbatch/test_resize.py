@@ -3,11 +3,11 @@
 import pytest
 
 from cigri.drivers import load
-from cigri.errors import AnswerUnreadable
+from cigri.errors import UnreadableOutput
 from cigri.flow.clusters import put_cluster
 from cigri.localbatch import client
 from cigri.localbatch.pools import default_pools
-from cigri.shell.results import Answer
+from cigri.shell.results import ShellResult
 from tests.grid import Grid
 from tests.localbatch.host import Host
 from tests.localbatch.test_requests import NOBODY, needs_root, say_as
@@ -37,7 +37,7 @@ def test_by_hand_it_says_the_same(host: Host) -> None:
 )
 def test_odd_pools_change_nothing(host: Host, pools: object, told: str) -> None:
     before = host.say("probe")
-    with pytest.raises(client.CommandFailed, match=told):
+    with pytest.raises(client.ClientFailed, match=told):
         host.say("resize", pools=pools)
     assert host.say("probe") == before
 
@@ -68,7 +68,7 @@ def test_pools_that_the_daemon_does_not_take_are_told() -> None:
     """It belongs to somebody else, or is of an older version."""
     driver = load("local", {"spool": "/spool", "pools": {"tmp": 5000}})
     line = '{"pools":{"cpu":{"total":2,"free":2}}}\n{"end":1}\n'
-    with pytest.raises(AnswerUnreadable, match=r"the daemon gives tmp=0, unlike options\.pools, and keeps to that"):
-        driver.parse_nodes(Answer(0, line, ""))
+    with pytest.raises(UnreadableOutput, match=r"the daemon gives tmp=0, unlike options\.pools, and keeps to that"):
+        driver.parse_nodes(ShellResult(0, line, ""))
     assert "resize" in driver.nodes()
     assert "resize" not in load("local", {"spool": "/spool"}).nodes()

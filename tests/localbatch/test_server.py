@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.localbatch.server import CLIENT_PATIENCE, SOCKET, Server
+from cigri.localbatch.server import CLIENT_PATIENCE, SOCKET, SocketServer
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def visit(selector: selectors.BaseSelector) -> socket.socket:
 
 
 def test_the_daemon_of_a_user_turns_others_away(selector: selectors.BaseSelector) -> None:
-    server = Server(selector, only_uid=os.getuid() + 1)
+    server = SocketServer(selector, only_uid=os.getuid() + 1)
     with visit(selector) as client:
         assert client.recv(1) == b""
     assert os.stat(SOCKET).st_mode & 0o777 == 0o600
@@ -38,7 +38,7 @@ def test_the_daemon_of_a_user_turns_others_away(selector: selectors.BaseSelector
 
 
 def test_a_silent_client_is_shown_out_after_a_while(selector: selectors.BaseSelector) -> None:
-    server = Server(selector, only_uid=None)
+    server = SocketServer(selector, only_uid=None)
     with visit(selector) as client:
         server.drop_silent(time.monotonic() + CLIENT_PATIENCE / 2)
         assert server.next_due() < time.monotonic() + CLIENT_PATIENCE

@@ -6,35 +6,37 @@ from typing import NamedTuple
 
 import pytest
 
-from cigri.localbatch.backfill_queue import Array
-from cigri.localbatch.store import Job, State, Store, read_rows
+from cigri.localbatch.backfill_queue import JobArray
+from cigri.localbatch.store import JobStore, LocalJobRow, LocalJobState, read_rows
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(str(tmp_path / "state.db"))
+def store(tmp_path: Path) -> JobStore:
+    return JobStore(str(tmp_path / "state.db"))
 
 
-def add(store: Store, name: str, size: int, ended: float | None = None) -> int:
-    array_id = store.add_array(Array(0, 7, name, size, {"cpu": 1}, 60, 0, ("/bin/true",)))
+def add(store: JobStore, name: str, size: int, ended: float | None = None) -> int:
+    array_id = store.add_array(JobArray(0, 7, name, size, {"cpu": 1}, 60, 0, ("/bin/true",)))
     if ended is not None:
-        store.put_jobs(Job(array_id, index, State.SUCCEEDED, ended=ended) for index in range(1, size + 1))
+        store.put_jobs(
+            LocalJobRow(array_id, index, LocalJobState.SUCCEEDED, ended=ended) for index in range(1, size + 1)
+        )
         store.end_array(array_id, ended)
     return array_id
 
 
-def known(store: Store, *names: str) -> list[str]:
+def known(store: JobStore, *names: str) -> list[str]:
     return [name for name in names if store.find_array(7, name)]
 
 
-def test_old_arrays_are_forgotten_with_their_jobs(store: Store) -> None:
+def test_old_arrays_are_forgotten_with_their_jobs(store: JobStore) -> None:
     old, _ = add(store, "old", 2, ended=99.0), add(store, "new", 2, ended=101.0)
     store.forget(before=100.0, keep=1000)
     assert known(store, "old", "new") == ["new"]
     assert store.get_job(old, 1) is None
 
 
-def test_the_oldest_arrays_are_forgotten_when_there_are_too_many_jobs(store: Store) -> None:
+def test_the_oldest_arrays_are_forgotten_when_there_are_too_many_jobs(store: JobStore) -> None:
     for name, ended in (("a", 1.0), ("c", 3.0), ("b", 2.0)):
         add(store, name, 4, ended)
     add(store, "live", 100)
@@ -42,28 +44,30 @@ def test_the_oldest_arrays_are_forgotten_when_there_are_too_many_jobs(store: Sto
     assert known(store, "a", "b", "c", "live") == ["b", "c", "live"]
 
 
-def test_the_id_of_a_forgotten_array_is_never_used_again(store: Store) -> None:
+def test_the_id_of_a_forgotten_array_is_never_used_again(store: JobStore) -> None:
     first = add(store, "first", 1, ended=1.0)
     store.forget(before=2.0, keep=10)
     assert add(store, "second", 1) > first
 
 
-def test_what_has_no_row_still_waits(store: Store) -> None:
+def test_what_has_no_row_still_waits(store: JobStore) -> None:
     array_id = add(store, "array", 4)
-    store.put_jobs([Job(array_id, 1, State.RUNNING), Job(array_id, 3, State.KILLED, ended=1.0)])
+    store.put_jobs(
+        [LocalJobRow(array_id, 1, LocalJobState.RUNNING), LocalJobRow(array_id, 3, LocalJobState.KILLED, ended=1.0)]
+    )
     [array] = store.live_arrays()
     assert list(array.left) == [2, 4]
     assert [job.position for job in store.live_jobs()] == [1]
 
 
-def test_another_boot_is_noticed_once(store: Store) -> None:
+def test_another_boot_is_noticed_once(store: JobStore) -> None:
     assert [store.boot(boot) for boot in ("a", "a", "b", "b")] == [False, False, True, False]
 
 
-def test_jobs_and_arrays_are_read_as_they_were_written(store: Store) -> None:
-    array = Array(0, 7, "array", 9, {"cpu": 2, "mem": 30}, 60, 5, ("/bin/echo", "a b"))
+def test_jobs_and_arrays_are_read_as_they_were_written(store: JobStore) -> None:
+    array = JobArray(0, 7, "array", 9, {"cpu": 2, "mem": 30}, 60, 5, ("/bin/echo", "a b"))
     array.id = store.add_array(array)
-    job = Job(array.id, 8, State.FAILED, "token", 1.5, 2.5, 33, 44, "cancelled", 5.5, 66, "because")
+    job = LocalJobRow(array.id, 8, LocalJobState.FAILED, "token", 1.5, 2.5, 33, 44, "cancelled", 5.5, 66, "because")
     store.put_jobs([job])
     assert store.find_array(7, "array") == array
     assert store.get_job(array.id, 8) == job

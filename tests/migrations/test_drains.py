@@ -3,7 +3,7 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.drains import NodeDrain, list_node_drains, put_node_drain, put_told
+from cigri.flow.drains import NodeDrainRequest, list_node_drains, put_node_drain, put_told
 from cigri.flow.kill_requests import ask_kills
 from cigri.states import KillReason
 from tests.factories import NOON, a_campaign, a_cluster, submitted_jobs
@@ -33,7 +33,7 @@ def test_shutdowns_of_before_are_those_of_jobs_and_their_time_is_still_to_come(d
         first, second = submitted_jobs(conn, a_campaign(conn, 2), cluster, 2)
         put_told(conn, [(first, True)], NOON)
         put_told(conn, [(second, True)], NOON, machine_only=True)
-        put_node_drain(conn, cluster, NodeDrain("dahu-3", NOON, "oper"))
+        put_node_drain(conn, cluster, NodeDrainRequest("dahu-3", NOON, "oper"))
     schema.downgrade(database, "0029")
     schema.upgrade(database)
     with database.begin() as conn:

@@ -5,7 +5,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
 from cigri.database import Database, schema
-from cigri.flow.module_passes import Pass, put_pass
+from cigri.flow.module_passes import ModulePass, put_pass
 from cigri.flow.quarantines import put_campaign_failures, put_visit_failure
 from tests.factories import NOON, a_campaign, a_cluster
 
@@ -16,8 +16,8 @@ SINCE = text("SELECT name, failing_since, by_almighty FROM modules ORDER BY name
 
 def test_a_module_that_fails_has_done_so_since_its_last_pass(database: Database) -> None:
     with database.begin() as conn:
-        put_pass(conn, Pass("runner", "host", 1, 0.1, {}, "KeyError: 'x'", by_almighty=True))
-        put_pass(conn, Pass("updator", "host", 1, 0.1, {}, "", by_almighty=True))
+        put_pass(conn, ModulePass("runner", "host", 1, 0.1, {}, "KeyError: 'x'", by_almighty=True))
+        put_pass(conn, ModulePass("updator", "host", 1, 0.1, {}, "", by_almighty=True))
         cluster, campaign = a_cluster(conn), a_campaign(conn, 1)
         put_visit_failure(conn, "runner", cluster, "dahu", "KeyError: 'x'")
         put_campaign_failures(conn, "predictor", {campaign: "ZeroDivisionError"})

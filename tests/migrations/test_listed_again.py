@@ -4,7 +4,7 @@ from sqlalchemy import text
 
 from cigri.database import Database, schema
 from cigri.flow.kill_requests import ask_kills
-from cigri.flow.relisted_jobs import ListedAgain, put_listed_again
+from cigri.flow.relisted_jobs import RelistedJobs, put_listed_again
 from cigri.flow.views.unwanted_jobs import list_over
 from cigri.states import KillReason
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
@@ -21,7 +21,7 @@ def test_only_what_is_listed_again_is_left_to_its_walltime(database: Database) -
         ask_kills(conn, [second], KillReason.USER, "ann")
         tag, user = conn.execute(text("SELECT tag, local_user FROM batches")).one()
         over = list_over(conn, cluster, user, [(tag, 1, "77"), (tag, 2, "78"), ("other", 1, "79")], 0.0)
-        assert put_listed_again(conn, cluster, user, over) == ListedAgain(jobs=1, new=1, example="77")
+        assert put_listed_again(conn, cluster, user, over) == RelistedJobs(jobs=1, new=1, example="77")
         assert list(conn.scalars(text(REASONS))) == ["listed_again", "user"]
     schema.downgrade(database, "0032")
     with database.begin() as conn:
@@ -30,4 +30,4 @@ def test_only_what_is_listed_again_is_left_to_its_walltime(database: Database) -
     with database.begin() as conn:
         assert schema.differences(conn) == []
         over = list_over(conn, cluster, user, [(tag, 1, "80")], 0.0)
-        assert put_listed_again(conn, cluster, user, over) == ListedAgain(1, 1, "80")
+        assert put_listed_again(conn, cluster, user, over) == RelistedJobs(1, 1, "80")

@@ -3,7 +3,7 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.offers import Offer, put_offers, take_offers
+from cigri.flow.offers import NewOffer, put_offers, take_offers
 from tests.factories import a_campaign, a_cluster
 
 
@@ -11,7 +11,7 @@ def test_campaigns_of_before_ask_for_the_same_as_new_ones(database: Database) ->
     with database.begin() as conn:
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 1)
-        put_offers(conn, [Offer(campaign, cluster, 1, 1, 0)])
+        put_offers(conn, [NewOffer(campaign, cluster, 1, 1, 0)])
     schema.downgrade(database, "0033")
     schema.upgrade(database)
     with database.begin() as conn:

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import Connection, text
 
-from cigri.api_models.metrics import AccountedWork
+from cigri.api_models.metrics import AccountingEntry
 from cigri.database import Database, schema
 from cigri.flow.accounting import add_up_accounting, list_accounted, list_corrections, rebuild
 from cigri.flow.archive import archive_campaign
@@ -19,7 +19,7 @@ BY_USER = "SELECT grid_user, sum(jobs)::int, sum(core_seconds) FROM {table} GROU
 BY_TYPE = "SELECT type, sum(jobs)::int, sum(core_seconds), sum(asked) FROM accounting GROUP BY 1 ORDER BY 1"
 
 
-def accounted(conn: Connection) -> list[AccountedWork]:
+def accounted(conn: Connection) -> list[AccountingEntry]:
     """Alice's jobs are there, the first nightly, and one of Bob's; another one of his is archived."""
     a_cluster(conn)
     one_ended(conn, "alice", 2 * DAY, cores=3)

@@ -5,8 +5,8 @@ from sqlalchemy import text
 from cigri.database import Database, schema
 from cigri.flow.campaigns import set_own_priority
 from cigri.flow.kill_requests import ask_kills
-from cigri.flow.pending_reasons import Cut, list_cuts, put_cuts
-from cigri.states import CutReason, KillReason
+from cigri.flow.pending_reasons import NewPendingReason, list_cuts, put_cuts
+from cigri.states import KillReason, PendingReasonCode
 from tests.callers import ALICE
 from tests.factories import a_campaign, a_cluster, submitted_jobs
 
@@ -29,7 +29,7 @@ def test_what_was_taken_back_had_waited_too_long_before(database: Database) -> N
         first, second = submitted_jobs(conn, campaign, cluster, 2)
         ask_kills(conn, [first], KillReason.FAIRNESS, "metascheduler")
         ask_kills(conn, [second], KillReason.FLOOD, "killer")
-        put_cuts(conn, [Cut(campaign, cluster, CutReason.SHARE, "", 1, 1)])
+        put_cuts(conn, [NewPendingReason(campaign, cluster, PendingReasonCode.SHARE, "", 1, 1)])
     schema.downgrade(database, "0018")
     with database.begin() as conn:
         assert list(conn.scalars(REASONS)) == ["waiting_too_long", "flood"]
@@ -37,5 +37,5 @@ def test_what_was_taken_back_had_waited_too_long_before(database: Database) -> N
     with database.begin() as conn:
         assert list(conn.scalars(REASONS)) == ["waiting_too_long", "flood"]
         assert list_cuts(conn, campaign) == []
-        put_cuts(conn, [Cut(campaign, cluster, CutReason.SHARE, "", 1, 1)])
-        assert [cut.reason for cut in list_cuts(conn, campaign)] == [CutReason.SHARE]
+        put_cuts(conn, [NewPendingReason(campaign, cluster, PendingReasonCode.SHARE, "", 1, 1)])
+        assert [cut.reason for cut in list_cuts(conn, campaign)] == [PendingReasonCode.SHARE]

@@ -3,7 +3,7 @@
 from sqlalchemy import update
 
 from cigri.database import Database, schema
-from cigri.flow.submissions import SentKey, find_submission
+from cigri.flow.submissions import IdempotencyKey, find_submission
 from cigri.tables.campaigns import Campaign
 from tests.factories import a_campaign, a_cluster
 
@@ -15,7 +15,7 @@ def test_campaigns_of_before_have_no_key(database: Database) -> None:
     schema.downgrade(database, "0034")
     schema.upgrade(database)
     with database.begin() as conn:
-        assert find_submission(conn, "alice", SentKey("k", "")) is None
+        assert find_submission(conn, "alice", IdempotencyKey("k", "")) is None
         a_campaign(conn, 1)
 
 
@@ -27,4 +27,4 @@ def test_what_was_sent_with_a_key_before_is_not_known_and_not_asked_for(database
     schema.downgrade(database, "0037")
     schema.upgrade(database)
     with database.begin() as conn:
-        assert find_submission(conn, "alice", SentKey("k", "another")) == 1
+        assert find_submission(conn, "alice", IdempotencyKey("k", "another")) == 1

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from cigri.flow.affinities_and_targets import Affinity, Subject
+from cigri.flow.affinities_and_targets import Principal, UserAffinity
 from cigri.flow.fair_share_usage import Consumption
-from cigri.flow.views.cluster_demands import Claim, Want
-from cigri.flow.views.schedulable_clusters import Room
+from cigri.flow.views.cluster_demands import ClusterDemand, PendingCampaign
+from cigri.flow.views.schedulable_clusters import SchedulableCluster
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType
-from modules.metascheduler.policies import Facts, load
+from modules.metascheduler.policies import PolicyFacts, load
 from modules.metascheduler.progressive_filling import share
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -43,8 +43,8 @@ class Play:
 
     cores: Sequence[int]
     settings: PolicySettings
-    affinities: frozenset[Affinity] = frozenset()
-    targets: dict[Subject, float] = field(default_factory=dict)
+    affinities: frozenset[UserAffinity] = frozenset()
+    targets: dict[Principal, float] = field(default_factory=dict)
     players: list[Player] = field(default_factory=list)
     used: dict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
     cycle: int = 0
@@ -67,11 +67,14 @@ class Play:
     def _share(self) -> None:
         free = self._free()
         wants = [want for player in self.players if player.tasks for want in self._wants(player)]
-        rooms = [Room(k, f"c{k}", CONFIG, free[k], 0, 0, 0, cores) for k, cores in enumerate(self.cores, start=1)]
+        rooms = [
+            SchedulableCluster(k, f"c{k}", CONFIG, free[k], 0, 0, 0, cores)
+            for k, cores in enumerate(self.cores, start=1)
+        ]
         rooms.sort(key=lambda room: (-room.free, room.cluster_id))
         claims = [self._claim(player) for player in self.players if player.tasks]
         usage = {who: Consumption(used, used) for who, used in self.used.items()}
-        facts = Facts(self.affinities, self.targets, usage)
+        facts = PolicyFacts(self.affinities, self.targets, usage)
         for offer in share(rooms, wants, claims, self.settings, load(self.settings.order), facts).offers():
             player = self.players[offer.campaign_id - 1]
             player.tasks -= offer.jobs
@@ -83,10 +86,10 @@ class Play:
                 player.longest = max(player.longest, self.cycle - player.served)
         self.idle += sum(self._free().values())
 
-    def _wants(self, player: Player) -> Iterator[Want]:
+    def _wants(self, player: Player) -> Iterator[ClusterDemand]:
         for cluster in range(1, len(self.cores) + 1):
             live = sum(where == cluster for _, where in player.jobs)
-            yield Want(
+            yield ClusterDemand(
                 player.id,
                 cluster,
                 CampaignType.DEFAULT,
@@ -98,11 +101,11 @@ class Play:
                 False,
             )
 
-    def _claim(self, player: Player) -> Claim:
+    def _claim(self, player: Player) -> PendingCampaign:
         waited = (self.cycle - player.served) * CYCLE
         eta = None if player.eta is None else START + timedelta(seconds=player.eta)
         about = (player.id, CampaignType.DEFAULT, player.user, player.project, player.priority)
-        return Claim(*about, waited, eta, player.cycles * CYCLE, tuple(range(1, len(self.cores) + 1)))
+        return PendingCampaign(*about, waited, eta, player.cycles * CYCLE, tuple(range(1, len(self.cores) + 1)))
 
     def _free(self) -> dict[int, int]:
         free = dict(enumerate(self.cores, start=1))

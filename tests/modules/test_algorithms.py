@@ -14,7 +14,7 @@ from cigri.jdl import ClusterSettings, parse
 from cigri.settings.algorithms import names
 from cigri.settings.cluster_config import parse_config
 from cigri.settings.sections import Settings
-from modules.predictor.algorithms import MOST_JOBS, Flow, Prediction, lean, load, model_free, pi
+from modules.predictor.algorithms import MOST_JOBS, AlgorithmInputs, Prediction, lean, load, model_free, pi
 
 ALL = {
     *("simple", "slow-start", "two-way-adaptive", "adaptive-down-exponential-up"),
@@ -23,7 +23,7 @@ ALL = {
 counts = st.integers(0, 10_000)
 seconds = st.floats(0.001, 1e7)
 flows = st.builds(
-    Flow,
+    AlgorithmInputs,
     width=st.integers(1, 512),
     running=counts,
     waiting=counts,
@@ -83,7 +83,7 @@ def test_an_unknown_algorithm_is_a_wrong_setting(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(ALL))
 @given(flow=flows, later=flows)
-def test_predictions_are_sane_whatever_comes(name: str, flow: Flow, later: Flow) -> None:
+def test_predictions_are_sane_whatever_comes(name: str, flow: AlgorithmInputs, later: AlgorithmInputs) -> None:
     """Two in a row, the second with the memory of the first."""
     predict = load(name)
     first = predict(flow)
@@ -95,13 +95,13 @@ def test_predictions_are_sane_whatever_comes(name: str, flow: Flow, later: Flow)
 
 
 def test_the_simple_ratio_is_one_job_per_width() -> None:
-    assert load("simple")(Flow(width=8, running=3, waiting=99)) == Prediction(0.125)
+    assert load("simple")(AlgorithmInputs(width=8, running=3, waiting=99)) == Prediction(0.125)
 
 
 def ratio(name: str, **known: float | None) -> float:
     """On 100 cores of which 40 were free, with jobs of 2 cores, of which 10 may wait."""
     values = {"width": 2, "total": 100, "free_before": 40, "keep_waiting": 10, "ratio": 0.5, **known}
-    return load(name)(Flow(**values)).ratio  # type: ignore[arg-type]  # values of a table
+    return load(name)(AlgorithmInputs(**values)).ratio  # type: ignore[arg-type]  # values of a table
 
 
 def test_slow_start_doubles_and_falls_to_one_job() -> None:
@@ -134,7 +134,7 @@ def test_adaptive_down_exponential_up() -> None:
     assert ratio("adaptive-down-exponential-up", waiting=15, running=3) == 0.75
 
 
-def run(name: str, flows: list[Flow]) -> list[Prediction]:
+def run(name: str, flows: list[AlgorithmInputs]) -> list[Prediction]:
     """One prediction after the other, each with the memory of the last, told to have sent what was predicted."""
     told: list[Prediction] = []
     for flow in flows:
@@ -144,19 +144,21 @@ def run(name: str, flows: list[Flow]) -> list[Prediction]:
 
 
 def test_the_tap_opens_by_half_again() -> None:
-    sends = [one.send for one in run("tap", [Flow(1)] * 12)]
+    sends = [one.send for one in run("tap", [AlgorithmInputs(1)] * 12)]
     assert sends == [3, 4, 6, 9, 13, 19, 28, 42, 63, 94, 100, 100]
 
 
 def test_the_tap_does_not_open_further_when_less_was_sent() -> None:
     """As many as allowed, or nearly: 9 < 6 * 1.5 + 1, but not < 5 * 1.5 + 1."""
     memory = {"rate": 9.0}
-    assert load("tap")(Flow(1, submitted=6, memory=memory)).send == 13
-    assert load("tap")(Flow(1, submitted=5, memory=memory)).send == 9
+    assert load("tap")(AlgorithmInputs(1, submitted=6, memory=memory)).send == 13
+    assert load("tap")(AlgorithmInputs(1, submitted=5, memory=memory)).send == 9
 
 
 def test_the_tap_is_closed_while_jobs_wait_and_lower_after_its_grace() -> None:
-    flows = [Flow(1)] * 5 + [Flow(1, waiting=1, cycle=30)] * 5 + [Flow(1, cycle=30)] * 2
+    flows = (
+        [AlgorithmInputs(1)] * 5 + [AlgorithmInputs(1, waiting=1, cycle=30)] * 5 + [AlgorithmInputs(1, cycle=30)] * 2
+    )
     told = run("tap", flows)[4:]
     assert [one.send for one in told] == [13, 0, 0, 0, 0, 0, 3, 4]
     assert [one.memory["rate"] for one in told] == [13, 19, 19, 12, 8, 5, 3, 4]
@@ -170,13 +172,13 @@ def test_the_gains_of_the_pi_controller() -> None:
 
 def test_the_pi_controller_sends_what_is_missing() -> None:
     """e = 10 - 4 = 6, sum 6: 0.5507 * 6 + 0.2250 * 6 = 4.65; then e = 2, sum 8: 2.9."""
-    first = load("pi")(Flow(1, waiting=4))
+    first = load("pi")(AlgorithmInputs(1, waiting=4))
     assert (first.send, first.memory) == (5, {"sum": 6})
-    assert load("pi")(Flow(1, waiting=8, memory=first.memory)).send == 3
+    assert load("pi")(AlgorithmInputs(1, waiting=8, memory=first.memory)).send == 3
 
 
 def test_the_pi_controller_does_not_wind_up() -> None:
-    told = run("pi", [Flow(1, waiting=200)] * 50 + [Flow(1, waiting=0)])
+    told = run("pi", [AlgorithmInputs(1, waiting=200)] * 50 + [AlgorithmInputs(1, waiting=0)])
     assert told[49].send == 0
     assert told[50].send == 8
 
@@ -186,7 +188,7 @@ def queue(name: str, starts: int, cycles: int = 60) -> list[int]:
     waiting, seen = 0, []
     told = Prediction(1.0, send=0)
     for _ in range(cycles):
-        told = load(name)(Flow(1, waiting=waiting, submitted=told.send or 0, memory=told.memory))
+        told = load(name)(AlgorithmInputs(1, waiting=waiting, submitted=told.send or 0, memory=told.memory))
         waiting = max(waiting + (told.send or 0) - starts, 0)
         seen.append(waiting)
     return seen
@@ -202,11 +204,11 @@ def test_a_controller_brings_the_queue_to_its_reference(name: str, starts: int) 
 
 def test_model_free_control_cancels_what_it_cannot_know() -> None:
     """10 waited, 4 were sent, 6 wait: F = -8 a cycle, e = -4: u = 8 + 0.5 * 4 + 0.05 * 4 = 10.2."""
-    told = load("model-free")(Flow(1, waiting=6, submitted=4, memory={"waiting": 10.0}))
+    told = load("model-free")(AlgorithmInputs(1, waiting=6, submitted=4, memory={"waiting": 10.0}))
     assert (told.send, told.memory) == (10, {"waiting": 6.0, "sum": -4.0})
 
 
-BUSY = Flow(1, running=100, waiting=4, total=100, mean=600.0, start_rate=2.0, queue_delay=5.0, ending=2.5)
+BUSY = AlgorithmInputs(1, running=100, waiting=4, total=100, mean=600.0, start_rate=2.0, queue_delay=5.0, ending=2.5)
 
 
 def keep(**known: object) -> int:
@@ -260,7 +262,7 @@ def test_lean_knows_that_short_jobs_follow_each_other_on_a_free_core() -> None:
 
 
 def test_lean_keeps_what_the_operator_says_or_as_much_as_runs_while_nothing_has_ended() -> None:
-    assert lean.predict(Flow(1, free=9)).keep is None
+    assert lean.predict(AlgorithmInputs(1, free=9)).keep is None
     assert keep(mean=None, ending=100.0, keep_waiting=7, others=95) == 7
     assert keep(mean=None, ending=100.0, keep_waiting=7, others=60) == 40
     assert keep(mean=None, ending=3.0, keep_waiting=7, others=60) == 4
@@ -311,8 +313,8 @@ def test_lean_sends_a_single_job_where_nearly_all_are_killed() -> None:
 
 
 def test_lean_writes_nothing_down_where_nothing_happens() -> None:
-    assert lean.predict(Flow(1, total=100, mean=600.0, ending=0.0)).memory == {}
+    assert lean.predict(AlgorithmInputs(1, total=100, mean=600.0, ending=0.0)).memory == {}
 
 
 def test_lean_keeps_no_more_than_may_wait_of_tasks_that_take_no_time() -> None:
-    assert load("lean")(Flow(1, total=9, free=9, ending=1.0, mean=1e-308, max_waiting=70)).keep == 70
+    assert load("lean")(AlgorithmInputs(1, total=9, free=9, ending=1.0, mean=1e-308, max_waiting=70)).keep == 70

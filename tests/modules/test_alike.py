@@ -7,11 +7,11 @@ from sqlalchemy import Row, text
 
 from cigri.database import Database
 from cigri.flow.views.forecast_groups import list_alike
-from cigri.gateway.transport_gateway import Gateway
-from cigri.runtime.pass_context import Tools
+from cigri.gateway.transport_gateway import TransportGateway
+from cigri.runtime.pass_context import PassContext
 from cigri.settings.sections import Settings
 from modules import predictor
-from modules.predictor.algorithms import Flow, Prediction, load
+from modules.predictor.algorithms import AlgorithmInputs, Prediction, load
 from modules.predictor.sharing import spare
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 from tests.modules.test_predictor import progress
@@ -42,7 +42,7 @@ def a_grid(database: Database) -> list[int]:
 
 def forecasts(database: Database, now: datetime) -> list[Row[tuple[str]]]:
     set_time(database, now)
-    predictor.run_once(Tools(database, Settings(), Gateway()))
+    predictor.run_once(PassContext(database, Settings(), TransportGateway()))
     with database.begin() as conn:
         return list(conn.execute(text(FORECASTS)).all())
 
@@ -97,7 +97,7 @@ def test_where_one_fails_those_alike_fail_with_it_and_are_then_looked_at_by_them
 ) -> None:
     *_, first, second, third, fourth, _ = a_grid(database)
 
-    def fail(flow: Flow) -> Prediction:
+    def fail(flow: AlgorithmInputs) -> Prediction:
         raise ZeroDivisionError("float division by zero")
 
     with database.begin() as conn:

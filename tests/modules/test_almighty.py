@@ -15,14 +15,14 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.flow.offers import Offer, put_offers
+from cigri.flow.offers import NewOffer, put_offers
 from cigri.flow.quarantines import list_quarantines
 from cigri.flow.remote_command_counts import list_commands
 from cigri.flow.views.heartbeats import find_pulse
 from cigri.presentation.outages import standstills
 from cigri.settings.sections import AlmightySettings, Settings
 from modules.almighty import Almighty
-from modules.almighty.worker import PRELOADED, Worker
+from modules.almighty.worker import PRELOADED, ModuleWorker
 from tests.factories import a_campaign, a_cluster
 from tests.grid import Grid, until
 
@@ -50,23 +50,23 @@ def waiting(database: Database) -> int:
 
 
 @pytest.fixture
-def worker(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
+def worker(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleWorker]:
     """Of the predictor; workers are forked from a server that has the environment of its own start."""
     monkeypatch.setenv("CIGRI_SET_DATABASE__URL", database.url.replace("+psycopg", ""))
-    worker = Worker("predictor")
+    worker = ModuleWorker("predictor")
     yield worker
     worker.close()
     forkserver._forkserver._stop()  # type: ignore[attr-defined]  # there is no public way
 
 
-def test_a_worker_is_kept_from_pass_to_pass(worker: Worker) -> None:
+def test_a_worker_is_kept_from_pass_to_pass(worker: ModuleWorker) -> None:
     first, second = worker.run(30), worker.run(30)
     assert first == second
     assert (first.counts, first.error) == ({}, "")
     assert first.pid != os.getpid()
 
 
-def test_a_pass_that_raises_tells_why_and_the_worker_goes_on(worker: Worker, database: Database) -> None:
+def test_a_pass_that_raises_tells_why_and_the_worker_goes_on(worker: ModuleWorker, database: Database) -> None:
     pid = worker.run(30).pid
     with database.begin() as conn:
         conn.execute(text("ALTER TABLE campaigns RENAME TO hidden"))
@@ -79,7 +79,7 @@ def test_a_pass_that_raises_tells_why_and_the_worker_goes_on(worker: Worker, dat
     assert worker.run(30).error == ""
 
 
-def test_a_pass_that_hangs_is_killed_and_its_worker_replaced(worker: Worker, database: Database) -> None:
+def test_a_pass_that_hangs_is_killed_and_its_worker_replaced(worker: ModuleWorker, database: Database) -> None:
     pid = worker.run(30).pid
     with held(database, "campaigns"):
         late = worker.run(0.3)
@@ -92,7 +92,7 @@ def test_a_pass_that_hangs_is_killed_and_its_worker_replaced(worker: Worker, dat
 
 
 @pytest.fixture
-def hasty(worker: Worker, database: Database) -> Iterator[Almighty]:
+def hasty(worker: ModuleWorker, database: Database) -> Iterator[Almighty]:
     """Kills a pass of the campaign schedulers after half a second; `worker` says where they find the database."""
     almighty = Almighty(database, Settings(almighty=AlmightySettings(deadline=0.5)))
     assert almighty._workers["campaign_schedulers"].run(30).error == ""
@@ -106,7 +106,7 @@ def test_the_campaign_at_which_a_pass_is_killed_is_left_out_of_the_next_ones(
     with database.begin() as conn:
         cluster_id = a_cluster(conn, free=30)
         innocent, guilty = (a_campaign(conn, 3) for _ in range(2))
-        put_offers(conn, [Offer(id, cluster_id, 2, 2, rank) for rank, id in enumerate((guilty, innocent))])
+        put_offers(conn, [NewOffer(id, cluster_id, 2, 2, rank) for rank, id in enumerate((guilty, innocent))])
     with held(database, "jobs", "SHARE"):  # they cannot put the jobs that they have made
         assert hasty._run_module("campaign_schedulers")
     with database.begin() as conn:
@@ -127,7 +127,7 @@ def test_a_pass_that_is_killed_between_campaigns_blames_none(hasty: Almighty, da
         assert conn.scalar(text("SELECT count(*) FROM quarantines")) == 0
 
 
-def test_a_worker_that_is_killed_is_replaced(worker: Worker, database: Database) -> None:
+def test_a_worker_that_is_killed_is_replaced(worker: ModuleWorker, database: Database) -> None:
     pid = worker.run(30).pid
     with held(database, "campaigns"):
 

@@ -9,11 +9,11 @@ from cigri.flow.clusters import find_cluster
 from cigri.flow.ends import EndedAttempt, EndedJob
 from cigri.flow.event_fixes import fix_events
 from cigri.identity.callers import Caller
-from cigri.lifecycle.verdicts import Verdict
+from cigri.lifecycle.verdicts import TaskVerdict
 from cigri.settings.sections import BudgetSettings
 from cigri.states import JobKind, Outcome, TaskState
 from modules.updator.end_events import events, trials
-from modules.updator.job_conclusions import Ends
+from modules.updator.job_conclusions import VisitEnds
 from tests.factories import a_cluster
 from tests.grid import Grid
 
@@ -35,7 +35,7 @@ def later(grid: Grid, seconds: float) -> None:
 
 
 def an_end(task: int, outcome: Outcome, ended: float | None) -> EndedAttempt:
-    verdict = Verdict(TaskState.FAILED, 10)
+    verdict = TaskVerdict(TaskState.FAILED, 10)
     return EndedAttempt(1, task, task, 1, outcome, 1, ended, 0.0 if ended is not None else None, verdict)
 
 
@@ -62,7 +62,7 @@ def test_what_ended_without_an_exit_code_or_a_word_is_told_without(database: Dat
     assert cluster is not None
     killed = an_end(7, Outcome.KILLED, 1.0)._replace(exit_code=None)
     silent = EndedJob(8, 1, JobKind.EPILOGUE, Outcome.FAILURE, 1, "", "", None)
-    told = events(cluster, [killed], Ends([killed], [silent], set()), {}, {(8, 1): ""})
+    told = events(cluster, [killed], VisitEnds([killed], [silent], set()), {}, {(8, 1): ""})
     assert [event.message for event in told] == ["killed", "failure, exit code 1"]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.estimates.checkpoint_interval import SavingCost, choose_rhythm
+from cigri.estimates.checkpoint_interval import CheckpointCost, choose_rhythm
 from cigri.flow.checkpoint_requests import ask_checkpoints
 from cigri.flow.clusters import enable_cluster
 from cigri.identity.callers import Caller
@@ -96,7 +96,7 @@ def test_where_jobs_were_killed_the_grid_asks_at_an_interval_that_pays(local: Gr
     period, life, cost = second.values()
     assert 3600 <= life < 4500
     assert cost == 120
-    assert choose_rhythm(1 / life, SavingCost(cost), 36_000 - 120) == pytest.approx((period, life, cost), abs=1)
+    assert choose_rhythm(1 / life, CheckpointCost(cost), 36_000 - 120) == pytest.approx((period, life, cost), abs=1)
     told = local.site.sh(f"grep -rhoE 'cigri_period=[^ ]*' {local.site.config['directory']} | sort").split()
     assert told == ["cigri_period=", f"cigri_period={period}"]
     local.kill_all_jobs()

@@ -10,12 +10,12 @@ from types import ModuleType
 
 import pytest
 
-from cigri.errors import OutcomeUnknown
+from cigri.errors import RemoteOutcomeUnknown
 from cigri.flow.cluster_visits import put_account_failure
 from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.kill_requests import ask_kills
-from cigri.gateway.transport_gateway import ACCOUNTS, Gateway
-from cigri.shell.results import Answer
+from cigri.gateway.transport_gateway import ACCOUNTS, TransportGateway
+from cigri.shell.results import ShellResult
 from cigri.states import KillReason
 from modules import campaign_schedulers, killer, metascheduler, runner, updator
 from tests.grid import Grid, Site, local_site, until
@@ -87,7 +87,7 @@ def test_a_cluster_that_cannot_be_understood_is_left_out_and_no_other(two: Grid,
 def test_two_updators_at_once_settle_each_job_once(local: Grid) -> None:
     local.submit([str(number) for number in range(100)])
     local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") >= 50)
-    gateway = Gateway()  # as of another process
+    gateway = TransportGateway()  # as of another process
     stop = threading.Event()
 
     def update() -> None:
@@ -137,7 +137,7 @@ def test_accounts_are_asked_a_few_at_a_time(local: Grid) -> None:
     assert local.gateway.side_by_side(users, lambda user: (meeting.wait(10) >= 0, user)) == [(True, u) for u in users]
 
 
-class Slow(Gateway):
+class Slow(TransportGateway):
     """The account `ghost` is another name of ours; from its second command on it answers when it is `let_go`."""
 
     def __init__(self) -> None:
@@ -145,11 +145,11 @@ class Slow(Gateway):
         self.let_go = threading.Event()
         self.asked = 0
 
-    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
+    def run(self, cluster: ClusterRow, user: str, script: str) -> ShellResult:
         if user == "ghost":
             self.asked += 1
             if self.asked == 1 or not self.let_go.wait(60):
-                raise OutcomeUnknown(cluster.name, "no answer within 60 s from the script of ghost")
+                raise RemoteOutcomeUnknown(cluster.name, "no answer within 60 s from the script of ghost")
         return super().run(cluster, self.visitor(cluster), script)
 
 
@@ -197,14 +197,14 @@ def test_an_account_in_its_pause_is_sent_nothing(local: Grid, verb: str) -> None
     Path(local.place, "go").touch()
 
 
-class Hanging(Gateway):
+class Hanging(TransportGateway):
     """The account `ghost` is another name of ours; its commands have no answer in time while `hangs`."""
 
     hangs = True
 
-    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
+    def run(self, cluster: ClusterRow, user: str, script: str) -> ShellResult:
         if user == "ghost" and self.hangs:
-            raise OutcomeUnknown(cluster.name, "no answer within 60 s from the script of ghost")
+            raise RemoteOutcomeUnknown(cluster.name, "no answer within 60 s from the script of ghost")
         return super().run(cluster, self.visitor(cluster), script)
 
 

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from cigri.errors import OutcomeUnknown
+from cigri.errors import RemoteOutcomeUnknown
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.ends import EndedAttempt, put_ended
 from cigri.flow.tasks import redo_tasks
 from cigri.flow.views.campaigns import list_campaigns, list_parts
-from cigri.gateway.requests import FetchFiles, FetchRest
+from cigri.gateway.requests import FetchOutputFilePart, FetchOutputFiles
 from cigri.identity.callers import Caller
 from cigri.lifecycle.verdicts import STAYS
 from cigri.presentation.run_status import obstacle
 from cigri.states import CampaignState, Outcome, TaskState
-from cigri.wrapper.output_fetching import FilePiece
+from cigri.wrapper.output_fetching import OutputFilePart
 from modules import janitor, stager
 from modules.stager import cluster_files, collecting
 from tests.factories import NOON
@@ -62,7 +62,7 @@ def events(grid: Grid, code: str) -> list[Any]:
 
 
 def pieces(order: object) -> bool:
-    return isinstance(order, FetchFiles | FetchRest)
+    return isinstance(order, FetchOutputFiles | FetchOutputFilePart)
 
 
 class Gate:
@@ -70,7 +70,7 @@ class Gate:
 
     def __init__(self, grid: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
         self.came: list[int] = []
-        self.spoil: Callable[[object, list[FilePiece]], list[FilePiece]] = lambda _, pieces: pieces
+        self.spoil: Callable[[object, list[OutputFilePart]], list[OutputFilePart]] = lambda _, pieces: pieces
         self._ask: Any = grid.gateway.ask
         monkeypatch.setattr(grid.gateway, "ask", self._pass)
 
@@ -108,8 +108,8 @@ def test_a_place_is_made_of_the_number_wherever_it_stands(local: Grid, tmp_path:
 
 
 def test_a_campaign_ends_when_all_has_come(local: Grid, tmp_path: Path, gate: Gate) -> None:
-    def lose(*_: object) -> list[FilePiece]:
-        raise OutcomeUnknown(local.site.name, "the answer was lost")
+    def lose(*_: object) -> list[OutputFilePart]:
+        raise RemoteOutcomeUnknown(local.site.name, "the answer was lost")
 
     gate.spoil = lose
     campaign = submit(local, tmp_path / "results")
@@ -229,7 +229,7 @@ def test_what_is_not_all_there_is_given_up_and_told(local: Grid, tmp_path: Path)
     local.assert_sane()
 
 
-LIES: dict[str, Callable[[list[FilePiece]], list[FilePiece]]] = {
+LIES: dict[str, Callable[[list[OutputFilePart]], list[OutputFilePart]]] = {
     "more bytes": lambda told: [piece._replace(size=(piece.size or 0) + 9, content=b"123456789") for piece in told],
     "huge": lambda told: [piece._replace(size=10**15) for piece in told],
     "more files": lambda told: [
@@ -267,10 +267,10 @@ def test_a_large_file_goes_on_where_it_was(
     monkeypatch.setattr(cluster_files, "MOST_ASKED", cluster_files.LEAST_ASKED)
     left = [5]
 
-    def cut(_: object, told: list[FilePiece]) -> list[FilePiece]:
+    def cut(_: object, told: list[OutputFilePart]) -> list[OutputFilePart]:
         left[0] -= 1
         if left[0] == 0:
-            raise OutcomeUnknown(local.site.name, "the connection was cut")
+            raise RemoteOutcomeUnknown(local.site.name, "the connection was cut")
         return told
 
     gate.spoil = cut

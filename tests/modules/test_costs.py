@@ -20,10 +20,10 @@ from cigri.flow.tasks import take_waiting
 from cigri.flow.views.campaign_progress import list_progress
 from cigri.flow.views.cluster_demands import list_wants
 from cigri.flow.views.forecast_groups import list_alike
-from cigri.gateway.transport_gateway import Gateway
-from cigri.runtime.pass_context import Tools
+from cigri.gateway.transport_gateway import TransportGateway
+from cigri.runtime.pass_context import PassContext
 from cigri.settings.sections import Settings
-from cigri.shell.results import Answer
+from cigri.shell.results import ShellResult
 from cigri.states import CampaignState
 from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, updator
 from modules.metascheduler.pending_reasons import explain
@@ -72,7 +72,7 @@ def costs(database: Database, campaigns: int, tasks: int, passes: int = 3) -> di
             a_cluster(conn, name, free=0, used=50)
         for _ in range(campaigns):
             a_campaign(conn, tasks, clusters=CLUSTERS)
-    tools, found = Tools(database, Settings(), Gateway()), {}
+    tools, found = PassContext(database, Settings(), TransportGateway()), {}
     for _ in range(passes):
         for module in DECIDING:
             with counted(database) as counts:
@@ -212,13 +212,13 @@ def test_what_campaigns_want_that_wait_alike_is_read_as_one(database: Database, 
 def scripts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is run on clusters from now on."""
     scripts = list[str]()
-    run = Gateway.run
+    run = TransportGateway.run
 
-    def noted(gateway: Gateway, cluster: ClusterRow, user: str, script: str) -> Answer:
+    def noted(gateway: TransportGateway, cluster: ClusterRow, user: str, script: str) -> ShellResult:
         scripts.append(script)
         return run(gateway, cluster, user, script)
 
-    monkeypatch.setattr(Gateway, "run", noted)
+    monkeypatch.setattr(TransportGateway, "run", noted)
     return scripts
 
 

@@ -15,7 +15,7 @@ from cigri.flow.views.cluster_demands import list_claims, list_wants
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignState
 from cigri.tables.campaigns import Campaign
-from modules.metascheduler.policies import Facts
+from modules.metascheduler.policies import PolicyFacts
 from modules.metascheduler.policies.eta import order as eta
 from modules.metascheduler.ranking import line_up
 from modules.predictor.campaign_estimates import estimate, together
@@ -103,7 +103,7 @@ def test_eta_minus_pressure_is_when_it_is_desirable_to_schedule_and_the_earliest
         a_claim(4, eta=NOON + 2 * HOUR, pressure=0.0),
         a_claim(5, eta=NOON + 3 * HOUR, pressure=3600.0),
     ]
-    order = [turn.campaign_id for turn in line_up(claims, PolicySettings(), eta, Facts())]
+    order = [turn.campaign_id for turn in line_up(claims, PolicySettings(), eta, PolicyFacts())]
     assert order == [2, 4, 5, 1, 3]
 
 

@@ -7,23 +7,23 @@ import pytest
 from sqlalchemy import Connection
 
 from cigri.database import Database
-from cigri.drivers.local import Local
-from cigri.errors import AnswerUnreadable
+from cigri.drivers.local import LocalDriver
+from cigri.errors import UnreadableOutput
 from cigri.flow.clusters import find_cluster, put_cluster
 from cigri.flow.discovered_nodes import list_undiscovered, put_no_nodes, put_nodes
-from cigri.flow.views.events import EventChoice, list_events
+from cigri.flow.views.events import EventFilter, list_events
 from cigri.flow.views.queues import list_queues, list_sourced, resources_version
-from cigri.resources.nodes import NodeClass
-from cigri.shell.results import Answer
+from cigri.resources.nodes import AlikeNodes
+from cigri.shell.results import ShellResult
 from tests.callers import ROOT
 from tests.factories import NOON, a_cluster, set_time
 from tests.grid import Grid
 
-THIN, FAT = NodeClass({"cores": 32}, 20), NodeClass({"cores": 64}, 2)
+THIN, FAT = AlikeNodes({"cores": 32}, 20), AlikeNodes({"cores": 64}, 2)
 LATER = NOON + timedelta(minutes=20)
 
 
-def put(conn: Connection, classes: Sequence[NodeClass], name: str = "dahu") -> bool:
+def put(conn: Connection, classes: Sequence[AlikeNodes], name: str = "dahu") -> bool:
     cluster = find_cluster(conn, name)
     assert cluster is not None
     return put_nodes(conn, cluster, classes)
@@ -88,10 +88,10 @@ def test_an_answer_that_makes_no_sense_is_told_and_what_was_known_holds_on(datab
         assert cores(conn) == [32]
         assert resources_version(conn) == version
         assert list_undiscovered(conn, 900.0) == set()
-        [event] = list_events(conn, EventChoice(ROOT, is_global=True))
+        [event] = list_events(conn, EventFilter(ROOT, is_global=True))
         assert (event.code, event.subject) == ("NODES_UNREADABLE", "cluster dahu")
         put(conn, [THIN])
-        assert list_events(conn, EventChoice(ROOT, is_global=True)) == []
+        assert list_events(conn, EventFilter(ROOT, is_global=True)) == []
 
 
 def test_a_visit_finds_the_pools_of_this_host(local: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,10 +105,10 @@ def test_a_visit_finds_the_pools_of_this_host(local: Grid, monkeypatch: pytest.M
     local.cycle()
     assert local.gateway.commands[local.site.name] == commands + 1  # the visit alone
 
-    def unreadable(_driver: Local, answer: Answer) -> list[NodeClass]:
-        raise AnswerUnreadable(answer.out)
+    def unreadable(_driver: LocalDriver, answer: ShellResult) -> list[AlikeNodes]:
+        raise UnreadableOutput(answer.out)
 
-    monkeypatch.setattr(Local, "parse_nodes", unreadable)
+    monkeypatch.setattr(LocalDriver, "parse_nodes", unreadable)
     local.tune("resources", discovery=1e-6)
     local.cycle()
     assert local.one("SELECT failures FROM clusters") == 0
@@ -119,7 +119,7 @@ def test_a_visit_finds_the_pools_of_this_host(local: Grid, monkeypatch: pytest.M
 
 
 def test_a_driver_that_cannot_tell_of_nodes_is_not_asked(local: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Local, "nodes", lambda _driver: "")
+    monkeypatch.setattr(LocalDriver, "nodes", lambda _driver: "")
     local.cycle()
     assert local.gateway.commands[local.site.name] == 1
     assert local.one("SELECT count(*) FROM discoveries WHERE problem = ''") == 1

@@ -14,9 +14,9 @@ from cigri.flow.event_fixes import fix_events
 from cigri.flow.excluded_nodes import list_excluded, list_excluded_nodes
 from cigri.flow.views.cluster_demands import list_wants
 from cigri.flow.views.invariants import examine as find_broken
-from cigri.gateway.transport_gateway import Gateway
-from cigri.lifecycle.verdicts import Verdict
-from cigri.runtime.pass_context import Report, Tools
+from cigri.gateway.transport_gateway import TransportGateway
+from cigri.lifecycle.verdicts import TaskVerdict
+from cigri.runtime.pass_context import PassContext, Report
 from cigri.settings.sections import NodeSettings, Settings
 from cigri.states import Outcome, TaskState
 from cigri.tables.resources import NodeClass
@@ -31,7 +31,7 @@ class Grid:
     """Two clusters and a campaign; what ends there is told to the updator's examination."""
 
     def __init__(self, database: Database, **nodes: float) -> None:
-        self.tools = Tools(database, Settings(nodes=NodeSettings(**nodes)), Gateway())
+        self.tools = PassContext(database, Settings(nodes=NodeSettings(**nodes)), TransportGateway())
         with database.begin() as conn:
             self.clusters = {name: a_cluster(conn, name) for name in ("bad", "good")}
             self.campaign = a_campaign(conn, 200, clusters=("bad", "good"))
@@ -53,7 +53,7 @@ class Grid:
         return self.look(cluster, jobs, seconds, outcome, now)
 
     def look(self, cluster: str, jobs: Sequence[int], seconds: float, outcome: Outcome, now: datetime) -> Report:
-        verdict = Verdict(TaskState.DONE, 10)
+        verdict = TaskVerdict(TaskState.DONE, 10)
         fresh = [EndedAttempt(self.campaign, job, 0, 1, outcome, 0, 0.0, seconds, verdict) for job in jobs]
         with self.tools.database.begin() as conn:
             row = find_cluster(conn, cluster)

@@ -9,7 +9,7 @@ import pytest
 from cigri.cli import gridclusters, gridstat
 from cigri.database import server_time
 from cigri.flow.clusters import enable_cluster
-from cigri.flow.drains import DrainWish, NodeDrain, end_node_drains, put_drain, put_node_drain
+from cigri.flow.drains import ClusterDrain, NodeDrainRequest, end_node_drains, put_drain, put_node_drain
 from cigri.flow.excluded_nodes import list_all_excluded
 from cigri.settings.deadlines import read_moment
 from modules import killer
@@ -44,7 +44,7 @@ def drain(grid: Grid, ahead: timedelta = SOON, *, kills: bool = False, keep: int
     """Wish it; the deadline."""
     with grid.database.begin() as conn:
         deadline = (server_time(conn) + ahead).replace(microsecond=0)
-        put_drain(conn, grid.site.name, DrainWish(deadline, kills, keep, "oper"))
+        put_drain(conn, grid.site.name, ClusterDrain(deadline, kills, keep, "oper"))
     return deadline
 
 
@@ -248,7 +248,7 @@ def test_a_node_that_drains_tells_its_jobs_and_no_others_until_it_is_admitted(lo
         deadline = (server_time(conn) + SOON).replace(microsecond=0)
         cluster_id = conn.exec_driver_sql("SELECT id FROM clusters").scalar_one()
         for name, at in ((node, deadline), ("elsewhere", deadline - timedelta(seconds=60))):
-            put_node_drain(conn, cluster_id, NodeDrain(name, at, "oper"))
+            put_node_drain(conn, cluster_id, NodeDrainRequest(name, at, "oper"))
         assert list_all_excluded(conn) == {cluster_id: sorted([node, "elsewhere"])}
     killer.run_once(local.tools)
     assert announced(local, 0) == machine_of(local, 0) == str(int(deadline.timestamp()))

@@ -12,9 +12,9 @@ from sqlalchemy import text
 
 from cigri.database import Database
 from cigri.flow.launches import NewJob
-from cigri.flow.offers import TakenOffer
+from cigri.flow.offers import ClaimedOffer
 from cigri.flow.tasks import WaitingTask, take_waiting
-from cigri.flow.views.cluster_demands import Want, list_wants
+from cigri.flow.views.cluster_demands import ClusterDemand, list_wants
 from cigri.states import CampaignType, Outcome
 from modules.campaign_schedulers.jobs.retry_placement import elsewhere
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
@@ -25,8 +25,8 @@ from tests.modules.test_metascheduler_share import a_room, a_want, jobs
 pytestmark = pytest.mark.noon
 
 
-def an_offer(cluster_id: int, most: int) -> TakenOffer:
-    return TakenOffer(1, cluster_id, most, 1, 600, "", CampaignType.DEFAULT)
+def an_offer(cluster_id: int, most: int) -> ClaimedOffer:
+    return ClaimedOffer(1, cluster_id, most, 1, 600, "", CampaignType.DEFAULT)
 
 
 def a_job(cluster_id: int, *tasks: WaitingTask) -> NewJob:
@@ -89,7 +89,7 @@ def test_none_is_lost_doubled_or_above_what_was_offered(
 def test_a_place_elsewhere_is_offered_first_and_the_same_one_last() -> None:
     rooms = [a_room(1, free=10), a_room(2, free=8)]
 
-    def wants(shunned: int) -> list[Want]:
+    def wants(shunned: int) -> list[ClusterDemand]:
         return [a_want(cluster=1, waiting=3)._replace(shunned=shunned), a_want(cluster=2, waiting=3)]
 
     assert jobs(rooms, wants(0)) == {(1, 1): 3}

@@ -5,9 +5,9 @@ from itertools import count
 
 import pytest
 
-from cigri.flow.affinities_and_targets import Affinity, Subject
+from cigri.flow.affinities_and_targets import Principal, UserAffinity
 from cigri.settings.sections import PolicySettings
-from cigri.states import SubjectKind
+from cigri.states import PrincipalKind
 from modules.metascheduler.policies import names
 from tests.modules.playing import CYCLE, Play
 
@@ -51,12 +51,12 @@ def test_a_first_come_first_served_grid_is_not_fair() -> None:
     assert jain([used(game, user) for user in ("one", "two")]) < 0.6
 
 
-@pytest.mark.parametrize("kind", SubjectKind)
-def test_targets_are_met(kind: SubjectKind) -> None:
+@pytest.mark.parametrize("kind", PrincipalKind)
+def test_targets_are_met(kind: PrincipalKind) -> None:
     game = a_play(40)
-    game.targets = {Subject(kind, "one"): 3.0}
+    game.targets = {Principal(kind, "one"): 3.0}
     for name in ("one", "two"):
-        about = (name, "") if kind is SubjectKind.USER else (f"user of {name}", name)
+        about = (name, "") if kind is PrincipalKind.USER else (f"user of {name}", name)
         game.add(about[0], PLENTY, cycles=7, project=about[1])
     play(game, 600)
     first, second = (amount for _, amount in sorted(game.used.items()))
@@ -96,7 +96,7 @@ def test_nobody_waits_for_ever(order: str, width: int) -> None:
     """At most 12 campaigns want something at any time; each of them is served in bounded time, whatever comes."""
     patience = 300.0
     game = a_play(10, 9, order=order, patience=patience)
-    game.affinities = frozenset({Affinity("friend", 1), Affinity("friend", 2)})
+    game.affinities = frozenset({UserAffinity("friend", 1), UserAffinity("friend", 2)})
     victims = [game.add("big", PLENTY, cycles=20), game.add("victim", PLENTY, cycles=12, width=width, eta=1e9)]
     number = count()
     for cycle in game.run(2000):
@@ -111,7 +111,7 @@ def test_without_aging_they_would() -> None:
     """The adversary is strong enough: it starves others when nobody looks at who waits."""
     for order in ("fifo", "affinity", "eta"):
         game = a_play(10, 9, order=order, patience=1e9, reserve_after=1e9)
-        game.affinities = frozenset({Affinity("friend", 1), Affinity("friend", 2)})
+        game.affinities = frozenset({UserAffinity("friend", 1), UserAffinity("friend", 2)})
         victim = game.add("victim", PLENTY, eta=1e9)
         number = count()
         for cycle in game.run(500):

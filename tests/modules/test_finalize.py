@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from cigri.estimates.clamping import LARGEST_TIME
 from cigri.estimates.durations import counted
-from cigri.flow.views.job_sizing import Ground
-from cigri.flow.views.stragglers import LiveTry
+from cigri.flow.views.job_sizing import DurationStatistics
+from cigri.flow.views.stragglers import Straggler
 from modules.campaign_schedulers.finalize import replicate
-from modules.campaign_schedulers.jobs.completion_model import Outlook
+from modules.campaign_schedulers.jobs.completion_model import CompletionModel
 
 LASTED = [100.0] * 90 + [1000.0] * 10
 """Seconds of the tasks that have succeeded on a cluster of the usual speed."""
@@ -20,9 +20,9 @@ LASTED = [100.0] * 90 + [1000.0] * 10
 
 def a_ground(
     id: int = 1, *, speed: float = 1.0, done: int = 100, delay: float = 0.0, hazard: float = 0.0, width: int = 1
-) -> Ground:
+) -> DurationStatistics:
     lasted = [seconds / speed for seconds in LASTED][:done]
-    return Ground(id, width, 10_000, len(lasted), sum(lasted), counted(lasted), delay, hazard)
+    return DurationStatistics(id, width, 10_000, len(lasted), sum(lasted), counted(lasted), delay, hazard)
 
 
 def a_try(
@@ -34,32 +34,32 @@ def a_try(
     replica: bool = False,
     ahead: int = 0,
     away: bool = False,
-) -> LiveTry:
-    return LiveTry(task, 1, 1, cluster, replica, ran, waited, ahead, away)
+) -> Straggler:
+    return Straggler(task, 1, 1, cluster, replica, ran, waited, ahead, away)
 
 
 def chosen(
-    tries: list[LiveTry],
-    grounds: list[Ground],
+    tries: list[Straggler],
+    grounds: list[DurationStatistics],
     places: dict[int, int] | None = None,
     *,
     most: int = 1,
     budget: float = inf,
 ) -> list[tuple[int, int]]:
     free = {ground.cluster_id: 9 for ground in grounds} if places is None else places
-    found = replicate(tries, Outlook(grounds), free, most, budget)
+    found = replicate(tries, CompletionModel(grounds), free, most, budget)
     return [(replica.task_id, replica.cluster_id) for replica in found]
 
 
 def test_what_has_outlasted_most_lasts_as_long_as_those_that_did() -> None:
-    outlook = Outlook([a_ground()])
+    outlook = CompletionModel([a_ground()])
     assert outlook.remaining(a_try(ran=0.0)) == pytest.approx(190.0, rel=0.1)
     assert outlook.remaining(a_try(ran=400.0)) == pytest.approx(600.0, rel=0.1)
     assert outlook.remaining(a_try(ran=5000.0)) == 5000.0
 
 
 def test_a_slow_cluster_is_seen_in_the_means() -> None:
-    outlook = Outlook([a_ground(), a_ground(2, speed=4.0)])
+    outlook = CompletionModel([a_ground(), a_ground(2, speed=4.0)])
     assert outlook.remaining(a_try(ran=100.0)) == pytest.approx(4 * outlook.remaining(a_try(cluster=2, ran=25.0)), 0.05)
 
 
@@ -87,7 +87,7 @@ def test_a_slow_cluster_is_seen_in_the_means() -> None:
     ],
 )
 def test_a_task_is_replicated_where_it_is_expected_to_end_sooner(
-    tries: list[LiveTry], grounds: list[Ground], expected: list[tuple[int, int]]
+    tries: list[Straggler], grounds: list[DurationStatistics], expected: list[tuple[int, int]]
 ) -> None:
     assert chosen(tries, grounds) == expected
 
@@ -102,7 +102,7 @@ def test_the_largest_gain_comes_first_and_on_the_best_cluster_while_it_has_place
 def test_what_gains_less_than_the_time_between_two_looks_gains_nothing() -> None:
     """The end would be seen no earlier."""
     grounds = [a_ground(), a_ground(2, speed=4.0)]
-    [replica] = replicate([a_try(ran=400.0)], Outlook(grounds), {2: 1}, 1, inf)
+    [replica] = replicate([a_try(ran=400.0)], CompletionModel(grounds), {2: 1}, 1, inf)
     for factor, number in ((0.9, 1), (1.1, 0)):
         slow = [one._replace(cycle=factor * replica.gain) for one in grounds]
         assert len(chosen([a_try(ran=400.0)], slow)) == number
@@ -119,13 +119,13 @@ def test_no_task_has_more_attempts_than_wanted_nor_two_on_a_cluster() -> None:
 def test_a_replica_costs_nothing_while_it_waits() -> None:
     free, busy = ([a_ground(), a_ground(2, speed=4.0, delay=delay)] for delay in (0.0, 70.0))
     for grounds in (free, busy):
-        (replica,) = replicate([a_try(ran=3000.0)], Outlook(grounds), {2: 1}, 1, inf)
+        (replica,) = replicate([a_try(ran=3000.0)], CompletionModel(grounds), {2: 1}, 1, inf)
         assert replica.cost == pytest.approx(250.0, rel=0.1)  # the longest task, four times as fast
 
 
 def test_replicas_that_run_have_their_part_of_the_budget() -> None:
     grounds = [a_ground(), a_ground(2, speed=4.0)]
-    (cost,) = (replica.cost for replica in replicate([a_try()], Outlook(grounds), {2: 1}, 1, inf))
+    (cost,) = (replica.cost for replica in replicate([a_try()], CompletionModel(grounds), {2: 1}, 1, inf))
     running = [a_try(2), a_try(2, 2, ran=0.0, replica=True)]
     assert chosen([a_try(), *running], grounds, budget=1.99 * cost) == []
     assert chosen([a_try(), *running], grounds, budget=2.01 * cost) == [(1, 2)]
@@ -134,7 +134,7 @@ def test_replicas_that_run_have_their_part_of_the_budget() -> None:
 
 
 tries = st.builds(
-    LiveTry,
+    Straggler,
     st.integers(1, 20),
     st.just(1),
     st.just(1),
@@ -163,10 +163,10 @@ grounds = st.builds(
     st.floats(0, 5000),
 )
 def test_never_more_than_the_budget_nor_than_the_places(
-    tries: list[LiveTry], several: tuple[Ground, ...], places: dict[int, int], most: int, budget: float
+    tries: list[Straggler], several: tuple[DurationStatistics, ...], places: dict[int, int], most: int, budget: float
 ) -> None:
     there = [ground._replace(cluster_id=id) for id, ground in enumerate(several, start=1)]
-    found = replicate(tries, Outlook(there), places, most, budget)
+    found = replicate(tries, CompletionModel(there), places, most, budget)
     assert sum(replica.cost for replica in found) <= budget * (1 + 1e-9)
     assert all(replica.gain > 0 and replica.cost >= 0 for replica in found)
     used = Counter(replica.cluster_id for replica in found)
@@ -179,4 +179,4 @@ def test_never_more_than_the_budget_nor_than_the_places(
 
 
 def test_work_without_end_takes_seconds_that_can_be_reckoned_with() -> None:
-    assert Outlook([a_ground()]).seconds(1, inf) == LARGEST_TIME
+    assert CompletionModel([a_ground()]).seconds(1, inf) == LARGEST_TIME

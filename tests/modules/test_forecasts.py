@@ -13,13 +13,13 @@ from sqlalchemy.dialects.postgresql import JSONB
 from cigri.database import Database
 from cigri.estimates.durations import counted
 from cigri.flow.forecasts import NewForecast
-from cigri.flow.views.campaign_progress import Progress
-from cigri.gateway.transport_gateway import Gateway
-from cigri.runtime.pass_context import Tools
+from cigri.flow.views.campaign_progress import CampaignProgress
+from cigri.gateway.transport_gateway import TransportGateway
+from cigri.runtime.pass_context import PassContext
 from cigri.settings.sections import Settings
 from cigri.tables.campaigns import CampaignCluster, Forecast
 from modules import campaign_schedulers, metascheduler, predictor
-from modules.predictor.algorithms import Flow, Prediction
+from modules.predictor.algorithms import AlgorithmInputs, Prediction
 from tests.factories import a_campaign, a_cluster
 from tests.grid import Grid
 
@@ -93,20 +93,20 @@ def test_the_nearest_place_says_the_algorithm(
         chosen = cast({"algorithm": campaign}, JSONB)
         settled = update(CampaignCluster).values(settings=CampaignCluster.c.settings + chosen)
         conn.execute(settled.where(CampaignCluster.c.campaign_id == campaign_id))
-    with closing(Gateway()) as gateway:
-        predictor.run_once(Tools(database, settings, gateway))
+    with closing(TransportGateway()) as gateway:
+        predictor.run_once(PassContext(database, settings, gateway))
     with database.begin() as conn:
         sends = conn.scalars(select(Forecast.c.send).where(Forecast.c.cluster_id.is_not(None))).all()
     assert [send is not None for send in sends] == [is_tap]
 
 
 def test_the_end_of_an_endless_campaign_is_not_told() -> None:
-    part = Progress(1, 1, 1, 1, 400_000.0, 0.0, 0, 0.0, 1, 0, 1_000_000, counted([400_000.0]))
+    part = CampaignProgress(1, 1, 1, 1, 400_000.0, 0.0, 0, 0.0, 1, 0, 1_000_000, counted([400_000.0]))
     assert whole(part).eta is None
     soon = whole(part._replace(seconds=60.0, remaining=1, durations=counted([60.0]))).eta
     assert soon is not None
     assert NOW < soon < NOW + timedelta(seconds=90)
 
 
-def whole(part: Progress) -> NewForecast:
-    return predictor.forecast([part], [Prediction(1.0)], [Flow(1)], NOW)[-1]
+def whole(part: CampaignProgress) -> NewForecast:
+    return predictor.forecast([part], [Prediction(1.0)], [AlgorithmInputs(1)], NOW)[-1]

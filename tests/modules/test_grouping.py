@@ -11,13 +11,13 @@ from cigri.database import Database
 from cigri.drivers import Capacity
 from cigri.flow.ceilings import Ceiling, Ceilings, fitting
 from cigri.flow.cluster_states import put_cluster_state
-from cigri.flow.forecasts import NewClusterForecast, put_cluster_forecasts
+from cigri.flow.forecasts import NewClusterRates, put_cluster_forecasts
 from cigri.flow.live_jobs import mark_missing
-from cigri.flow.offers import Offer, put_offers
-from cigri.flow.views.job_sizing import SharePace, list_share_paces
-from cigri.gateway.transport_gateway import Gateway
+from cigri.flow.offers import NewOffer, put_offers
+from cigri.flow.views.job_sizing import JobSizingStatistics, list_share_paces
+from cigri.gateway.transport_gateway import TransportGateway
 from cigri.jdl import ClusterSettings
-from cigri.runtime.pass_context import Tools
+from cigri.runtime.pass_context import PassContext
 from cigri.settings.sections import Settings
 from cigri.states import CeilingKind
 from modules import campaign_schedulers
@@ -26,8 +26,8 @@ from modules.campaign_schedulers.jobs.grouping import (
     NOTICE,
     SHARE_OF_ROOM,
     TASK_START,
-    OfferedRoom,
-    Size,
+    JobSize,
+    OfferedJobCounts,
     longest,
     size,
     start_rate,
@@ -37,20 +37,24 @@ from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set
 pytestmark = pytest.mark.noon
 
 TARGET = 60.0
-ROOM = OfferedRoom(offered=36, here=36, everywhere=36, walltime=3600, carried=0, at_once=36)
+ROOM = OfferedJobCounts(offered=36, here=36, everywhere=36, walltime=3600, carried=0, at_once=36)
 
 
 def later(seconds: float) -> datetime:
     return NOON + timedelta(seconds=seconds)
 
 
-def a_pace(mean: float = 0.01, rate: float = 20.0, done: int = 100_000, waiting: int = 10_000_000) -> SharePace:
+def a_pace(
+    mean: float = 0.01, rate: float = 20.0, done: int = 100_000, waiting: int = 10_000_000
+) -> JobSizingStatistics:
     starts = [number / rate for number in range(100)]
-    return SharePace(1, 1, True, 1, done, done * mean, done * mean**2, 0, starts, 0, 0.0, waiting, 0.0, 0, 0.0)
+    return JobSizingStatistics(
+        1, 1, True, 1, done, done * mean, done * mean**2, 0, starts, 0, 0.0, waiting, 0.0, 0, 0.0
+    )
 
 
 paces = st.builds(
-    SharePace,
+    JobSizingStatistics,
     st.just(1),
     st.just(1),
     st.booleans(),
@@ -68,7 +72,7 @@ paces = st.builds(
     st.floats(0, 1e4),
 )
 rooms = st.builds(
-    OfferedRoom,
+    OfferedJobCounts,
     st.integers(1, 1000),
     st.integers(1, 10_000),
     st.integers(1, 100_000),
@@ -78,11 +82,13 @@ rooms = st.builds(
 
 
 @example(
-    SharePace(1, 1, True, 0, 2, 0.0, 0.0, 0, [0.0] * 5, 0, 0.0, 0, 0.0, 0, 0.0), OfferedRoom(1, 1, 1, 1, 0), 5e-324
+    JobSizingStatistics(1, 1, True, 0, 2, 0.0, 0.0, 0, [0.0] * 5, 0, 0.0, 0, 0.0, 0, 0.0),
+    OfferedJobCounts(1, 1, 1, 1, 0),
+    5e-324,
 )
 @given(pace=paces, room=rooms, target=st.floats(0, 1e4))
 def test_always_at_least_one_and_never_more_than_was_measured_or_fits_the_walltime(
-    pace: SharePace, room: OfferedRoom, target: float
+    pace: JobSizingStatistics, room: OfferedJobCounts, target: float
 ) -> None:
     tasks, side, jobs = size(pace, room, target)
     assert 1 <= tasks <= max(1, MOST_GROWTH * pace.done)
@@ -96,7 +102,7 @@ def test_always_at_least_one_and_never_more_than_was_measured_or_fits_the_wallti
 def test_a_job_lasts_the_target_or_what_the_batch_system_needs(mean: float, rate: float, here: int) -> None:
     pace, each = a_pace(mean, rate, done=10**8, waiting=10**10), mean + TASK_START
     needed = here / (SHARE_OF_ROOM * (start_rate(pace.starts) or 0.0))
-    tasks = size(pace, OfferedRoom(here, here, here, 10**7, 0), TARGET).tasks
+    tasks = size(pace, OfferedJobCounts(here, here, here, 10**7, 0), TARGET).tasks
     assert tasks == 1 if each >= needed else tasks * each <= max(TARGET, needed) + 1e-6
     assert each >= needed or (tasks + 1) * each > max(TARGET, needed) - 1e-6
 
@@ -135,7 +141,7 @@ def test_tasks_alone_in_their_jobs_have_been_under_way_since_then_till_the_last_
         mark_missing(conn, jobs[:1])
         set_time(conn, later(30))
         put_cluster_state(conn, cluster, Capacity(20, 16, 4, 0), 4)
-        put_cluster_forecasts(conn, [NewClusterForecast(cluster, 20.0, None, None, None, None, None)])
+        put_cluster_forecasts(conn, [NewClusterRates(cluster, 20.0, None, None, None, None, None)])
         paces = {pace.cluster_id: pace for pace in list_share_paces(conn, [campaign])}
     assert {cluster_id: pace.under_way for cluster_id, pace in paces.items()} == {cluster: 40.0, other: 0.0}
     assert {cluster_id: pace.carried for cluster_id, pace in paces.items()} == {cluster: 6, other: 1}
@@ -148,7 +154,7 @@ def test_opting_out_is_obeyed() -> None:
 
 
 def test_the_deviation_keeps_jobs_away_from_the_walltime() -> None:
-    steady, hour = a_pace(mean=1.0, rate=0.5), OfferedRoom(500, 500, 500, 690, 0)
+    steady, hour = a_pace(mean=1.0, rate=0.5), OfferedJobCounts(500, 500, 500, 690, 0)
     assert size(steady, hour, TARGET).tasks == int(600 / (1.0 + TASK_START))
     wild = steady._replace(squares=steady.done * 101.0)  # a deviation of 10 s
     assert size(wild, hour, TARGET).tasks < 200
@@ -180,7 +186,7 @@ def test_a_cluster_gets_its_share_of_the_tasks_at_once_and_no_more() -> None:
     assert tasks > 1800 / (2 * 144)
     assert jobs is not None
     assert share <= tasks * jobs < share + tasks
-    assert size(pace._replace(carried=500), room._replace(carried=200), TARGET) == Size(1800 // (2 * 144))
+    assert size(pace._replace(carried=500), room._replace(carried=200), TARGET) == JobSize(1800 // (2 * 144))
     assert size(pace, ROOM._replace(carried=100), TARGET).jobs == -(-1800 // size(pace, ROOM, TARGET).tasks)
 
 
@@ -228,11 +234,11 @@ def test_what_is_sent_first_leaves_the_other_clusters_their_shares(database: Dat
         end_jobs(conn, here, jobs, seconds=0.01)
         for id in others:
             submitted_jobs(conn, campaign, id, 16, tasks=20)
-    tools = Tools(database, Settings(), Gateway())
+    tools = PassContext(database, Settings(), TransportGateway())
     set_time(database, later(1))
     for offered in (16, 8):
         with database.begin() as conn:
-            put_offers(conn, [Offer(campaign, here, offered, offered, 0)])
+            put_offers(conn, [NewOffer(campaign, here, offered, offered, 0)])
         campaign_schedulers.run_once(tools)
     with database.begin() as conn:
         (carried,) = [pace.carried for pace in list_share_paces(conn, [campaign]) if pace.cluster_id == here]
@@ -247,7 +253,7 @@ def test_a_rate_is_the_most_starts_that_were_seen_together() -> None:
 
 def test_tasks_run_side_by_side_where_jobs_of_the_target_length_are_too_many_to_start() -> None:
     """1,000 cores at 3 jobs a second: jobs of a minute would keep 90 of them busy."""
-    pace, room = a_pace(rate=3.0)._replace(side=32), OfferedRoom(1000, 1000, 1000, 36_000, 0)
+    pace, room = a_pace(rate=3.0)._replace(side=32), OfferedJobCounts(1000, 1000, 1000, 36_000, 0)
     needed = 1000 / (SHARE_OF_ROOM * (start_rate(pace.starts) or 0.0))
     tasks, side, _ = size(pace, room, TARGET)
     assert side == -(-needed // TARGET)
@@ -255,7 +261,7 @@ def test_tasks_run_side_by_side_where_jobs_of_the_target_length_are_too_many_to_
     assert size(pace._replace(side=4), room, TARGET).side == 4
     assert size(pace, room._replace(offered=3), TARGET).side == 3
     assert size(pace, ROOM, TARGET).side == 1
-    assert size(pace._replace(is_temporal=False), room, TARGET) == Size(32, 32)
+    assert size(pace._replace(is_temporal=False), room, TARGET) == JobSize(32, 32)
 
 
 @pytest.mark.parametrize(

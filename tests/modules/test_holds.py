@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cigri.drivers import Control
-from cigri.drivers.local import Local
+from cigri.drivers import JobControl
+from cigri.drivers.local import LocalDriver
 from cigri.flow.cancellations import kill_job
 from cigri.flow.holds import hold_campaign, hold_job, resume_campaign, resume_job
 from cigri.identity.callers import Caller
@@ -152,7 +152,7 @@ def test_one_job_and_never_its_successor(local: Grid) -> None:
     with local.database.begin() as conn:
         hold_job(conn, job["id"], Caller(local.site.user))
     local.run_until(lambda: stand(local) == {"running": 3, "suspended": 1})
-    driver = Local(local.site.config["options"])
+    driver = LocalDriver(local.site.config["options"])
     remote = local.one("SELECT remote_id FROM jobs WHERE id = :id", id=job["id"])
     local.site.sh(driver.cancel([remote]))  # behind our back: its task is tried again
     local.run_until(lambda: stand(local) == {"running": 4})
@@ -191,7 +191,7 @@ def test_held_and_suspended_jobs_can_be_killed(local: Grid) -> None:
 
 
 def test_a_cluster_that_cannot_suspend_runs_on(local: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Local, "controls", frozenset({Control.HOLD, Control.RELEASE}))
+    monkeypatch.setattr(LocalDriver, "controls", frozenset({JobControl.HOLD, JobControl.RELEASE}))
     hold(local, full(local))
     local.run_until(lambda: stand(local) == {"running": 4, "held": 2})
     go(local)
@@ -202,10 +202,10 @@ def test_a_cluster_that_cannot_suspend_runs_on(local: Grid, monkeypatch: pytest.
 def test_a_batch_system_that_refuses_is_told_of_once_and_asked_a_few_times(
     local: Grid, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    allowed = Local.control
+    allowed = LocalDriver.control
     refuse = "echo Access/permission denied >&2; exit 1"
     monkeypatch.setattr(
-        Local, "control", lambda d, verb, ids: refuse if verb is Control.SUSPEND else allowed(d, verb, ids)
+        LocalDriver, "control", lambda d, verb, ids: refuse if verb is JobControl.SUSPEND else allowed(d, verb, ids)
     )
     campaign = full(local)
     hold(local, campaign)
@@ -233,7 +233,7 @@ def test_a_batch_system_that_refuses_is_told_of_once_and_asked_a_few_times(
 
 def test_a_cluster_that_is_not_reached_is_told_at_the_next_pass(local: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
     hold(local, full(local))
-    monkeypatch.setattr(Local, "control", lambda *_: "exit 1; )")  # no shell reads this
+    monkeypatch.setattr(LocalDriver, "control", lambda *_: "exit 1; )")  # no shell reads this
     assert killer.run_once(local.tools) == {"clusters": 1}
     monkeypatch.undo()
     assert killer.run_once(local.tools)["suspended jobs"] == 4
@@ -267,15 +267,15 @@ def test_no_limit_of_time_is_for_jobs_that_stand_still(local: Grid, there: Site)
 
 def test_what_somebody_else_holds_is_somebody_elses_to_release(local: Grid) -> None:
     campaign = full(local)
-    driver = Local(local.site.config["options"])
+    driver = LocalDriver(local.site.config["options"])
     (foreign, _) = (row["remote_id"] for row in local.rows("SELECT remote_id FROM jobs WHERE state = 'submitted'"))
-    local.site.sh(driver.control(Control.HOLD, [foreign]))
+    local.site.sh(driver.control(JobControl.HOLD, [foreign]))
     local.run_until(lambda: stand(local) == {"running": 4, "submitted": 1, "held": 1})
     hold(local, campaign)
     local.run_until(lambda: stand(local) == {"suspended": 4, "held": 2})
     resume(local, campaign)
     local.run_until(lambda: stand(local) == {"running": 4, "submitted": 1, "held": 1})
-    local.site.sh(driver.control(Control.RELEASE, [foreign]))
+    local.site.sh(driver.control(JobControl.RELEASE, [foreign]))
     go(local)
     local.run_to_end()
     local.assert_each_ran_once(6)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from cigri.drivers import BatchRequest
-from cigri.drivers.local import Local
+from cigri.drivers.local import LocalDriver
 from cigri.flow.clusters import put_cluster
 from modules import campaign_schedulers, killer, metascheduler, runner, updator
 from tests.grid import Grid
@@ -82,13 +82,13 @@ def test_a_job_that_would_cross_the_end_starts_only_if_the_operator_lets_it(loca
 
 def test_semi_best_effort_jobs_are_normal_ones_within_the_hours(local: Grid) -> None:
     asked: list[bool] = []
-    submit_request = Local.submit
+    submit_request = LocalDriver.submit
 
-    def remember(driver: Local, request: BatchRequest) -> str:
+    def remember(driver: LocalDriver, request: BatchRequest) -> str:
         asked.append(request.besteffort)
         return submit_request(driver, request)
 
-    with_memory = type("Remembering", (Local,), {"submit": remember})
+    with_memory = type("Remembering", (LocalDriver,), {"submit": remember})
     local.gateway.driver = lambda cluster: with_memory(cluster.config.options)  # type: ignore[method-assign]
     keep(local, NEVER)
     submit(local, "semi-best-effort", 4)

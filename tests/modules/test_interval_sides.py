@@ -7,16 +7,16 @@ from random import Random
 import pytest
 
 from cigri.estimates.durations import counted
-from cigri.flow.views.campaign_progress import Progress
+from cigri.flow.views.campaign_progress import CampaignProgress
 from modules.predictor.campaign_work import standing
-from modules.predictor.eta.campaign_end import Interval, interval
-from modules.predictor.eta.last_task import Bag, RunningTasks, last_end
-from modules.predictor.lifetimes import Lifetimes
-from modules.predictor.local_load import LocalLoadOutlook, done
+from modules.predictor.eta.campaign_end import EndInterval, interval
+from modules.predictor.eta.last_task import RunningTasks, TaskBag, last_end
+from modules.predictor.lifetimes import TaskLifetimes
+from modules.predictor.local_load import LocalLoadModel, done
 from tests.modules.test_predictor import progress
 
 WIDER = 1.2
-QUIET = LocalLoadOutlook(1.0, 1e-9)
+QUIET = LocalLoadModel(1.0, 1e-9)
 MANY = progress(running=100, remaining=1_000_000)._replace(done=10**8, durations=[0] * 20 + [10**8])
 """So much is known that nothing but the pace, and what others do, may come otherwise."""
 LUCK = Random(5)
@@ -24,7 +24,7 @@ LAST_TEN = progress(durations=tuple(LUCK.lognormvariate(4.0, 0.6) for _ in range
 """They have just begun, and nothing is behind them."""
 
 
-def told(part: Progress, begun: float, outlook: LocalLoadOutlook) -> Interval:
+def told(part: CampaignProgress, begun: float, outlook: LocalLoadModel) -> EndInterval:
     """All that runs has just begun."""
     found = standing([part], {1: counted([0.0] * part.running)}, outlook.returns)
     assert found is not None
@@ -42,7 +42,7 @@ def test_the_pace_deviates_by_fifteen_percent_to_either_side() -> None:
 
 def test_others_come_and_go_with_five_percent_beyond_each_side() -> None:
     """The pace as above, and the ends of which the chances are 5 and 95 %, each by itself."""
-    outlook, begun, factor = LocalLoadOutlook(0.5, 1e-6), 1e6, math.exp(1.645 * 0.15)
+    outlook, begun, factor = LocalLoadModel(0.5, 1e-6), 1e6, math.exp(1.645 * 0.15)
     found = told(MANY._replace(average=3.5), begun, outlook)
     middle = found.expected
     late = middle + math.sqrt(((found.high - middle) / WIDER) ** 2 - (middle * (factor - 1)) ** 2)
@@ -56,7 +56,7 @@ def test_the_last_tasks_end_with_five_percent_beyond_each_side() -> None:
     found, known = told(LAST_TEN, 0.0, QUIET), standing([LAST_TEN], {})
     assert known is not None
     last, early = (found.expected + (side - found.expected) / WIDER for side in (found.high, found.low))
-    bag = Bag(known.lifetimes.with_again(0.0), [RunningTasks(10, 1.0, 0.0)], 0.0)
+    bag = TaskBag(known.lifetimes.with_again(0.0), [RunningTasks(10, 1.0, 0.0)], 0.0)
     assert last_end(bag, 0.95) == pytest.approx(last, rel=0.05)
     assert last_end(bag, 0.05) == pytest.approx(early, rel=0.05)
 
@@ -69,8 +69,8 @@ def test_the_longest_of_many_is_as_long_as_chance_has_it(chance: float, tasks: i
     def duration() -> float:
         return luck.lognormvariate(4.0, 0.6)
 
-    lifetimes = Lifetimes(counted(duration() for _ in range(20_000)))
-    end = last_end(Bag(lifetimes, [RunningTasks(tasks, 1.0, 0.0)], 0.0), chance)
+    lifetimes = TaskLifetimes(counted(duration() for _ in range(20_000)))
+    end = last_end(TaskBag(lifetimes, [RunningTasks(tasks, 1.0, 0.0)], 0.0), chance)
     in_time = sum(max(duration() for _ in range(tasks)) <= end for _ in range(1500)) / 1500
     assert in_time == pytest.approx(chance, abs=0.05)
 
@@ -96,7 +96,7 @@ def ends_of_the_longest(luck: Random) -> float:
     ],
 )
 def test_true_ends_lie_beyond_neither_side_too_often(
-    end: Callable[[Random], float], part: Progress, begun: float
+    end: Callable[[Random], float], part: CampaignProgress, begun: float
 ) -> None:
     """A side that was narrowed lets through twice as many as it may; both together would hide it."""
     found, luck = told(part, begun, QUIET), Random(17)

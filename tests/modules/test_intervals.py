@@ -8,36 +8,38 @@ from random import Random
 
 import pytest
 
-from cigri.estimates.calibration import ToldInterval, calibration
+from cigri.estimates.calibration import IntervalOutcome, calibration
 from cigri.estimates.durations import counted
-from cigri.flow.views.campaign_progress import Progress
-from modules.predictor import EndConditions, forecast
+from cigri.flow.views.campaign_progress import CampaignProgress
+from modules.predictor import EndFactors, forecast
 from modules.predictor.algorithm_inputs import flow
 from modules.predictor.algorithms import Prediction
-from modules.predictor.campaign_work import CampaignPace, standing
-from modules.predictor.eta.campaign_end import Interval, interval
-from modules.predictor.local_load import LocalLoadOutlook
+from modules.predictor.campaign_work import CampaignWorkModel, standing
+from modules.predictor.eta.campaign_end import EndInterval, interval
+from modules.predictor.local_load import LocalLoadModel
 from tests.modules.test_predictor import NOW, progress
 
-QUIET = LocalLoadOutlook(1.0, 1e-9)
+QUIET = LocalLoadModel(1.0, 1e-9)
 STEADY = progress(durations=(100.0,) * 360, window=3600, running=10, remaining=210)
 UNEVEN = STEADY._replace(durations=counted([20.0, 180.0] * 180))
 
 
-def stands(part: Progress, ages: Mapping[int, Sequence[int]] | None = None, returns: float = 0.0) -> CampaignPace:
+def stands(
+    part: CampaignProgress, ages: Mapping[int, Sequence[int]] | None = None, returns: float = 0.0
+) -> CampaignWorkModel:
     found = standing([part], ages or {}, returns)
     assert found is not None
     return found
 
 
 def told(
-    part: Progress, outlook: LocalLoadOutlook = QUIET, ages: Mapping[int, Sequence[int]] | None = None
-) -> Interval:
+    part: CampaignProgress, outlook: LocalLoadModel = QUIET, ages: Mapping[int, Sequence[int]] | None = None
+) -> EndInterval:
     found = stands(part, ages, outlook.returns)
     return interval(found, found.work / found.cores, outlook)
 
 
-def width(found: Interval) -> float:
+def width(found: EndInterval) -> float:
     assert found.low <= found.expected <= found.high
     return (found.high - found.low) / found.expected
 
@@ -109,19 +111,19 @@ def test_an_attempt_in_vain_costs_time() -> None:
         pytest.param(STEADY, STEADY._replace(doubted=100), id="doubts"),
     ],
 )
-def test_the_less_is_known_the_wider_the_interval(narrow: Progress, wide: Progress) -> None:
+def test_the_less_is_known_the_wider_the_interval(narrow: CampaignProgress, wide: CampaignProgress) -> None:
     assert width(told(wide)) > 1.2 * width(told(narrow))
 
 
 @pytest.mark.parametrize(
     "outlook",
     [
-        pytest.param(LocalLoadOutlook(0.1), id="few cores: more may come"),
-        pytest.param(LocalLoadOutlook(1.0), id="all cores: some may go"),
-        pytest.param(LocalLoadOutlook(0.6, returns=3.0), id="others that come and go"),
+        pytest.param(LocalLoadModel(0.1), id="few cores: more may come"),
+        pytest.param(LocalLoadModel(1.0), id="all cores: some may go"),
+        pytest.param(LocalLoadModel(0.6, returns=3.0), id="others that come and go"),
     ],
 )
-def test_other_people_widen_the_interval(outlook: LocalLoadOutlook) -> None:
+def test_other_people_widen_the_interval(outlook: LocalLoadModel) -> None:
     far = STEADY._replace(remaining=1000)
     assert width(told(far, outlook)) > 1.2 * width(told(far))
     assert width(told(STEADY._replace(remaining=40), outlook)) < width(told(far, outlook))
@@ -171,7 +173,7 @@ def test_whoever_ends_leaves_its_cores_to_others(order: str, elder: float) -> No
     part = progress(durations=(10.0,) * 360, running=5, remaining=505)
     parts = [part._replace(campaign_id=1), part._replace(campaign_id=2, remaining=305)]
     flows = [flow(one, None, {}) for one in parts]
-    found = forecast(parts, [Prediction(1.0)] * 2, flows, NOW, EndConditions(order))
+    found = forecast(parts, [Prediction(1.0)] * 2, flows, NOW, EndFactors(order))
     ends = {one.campaign_id: (one.eta - NOW).total_seconds() for one in found if one.eta is not None}
     assert ends == pytest.approx({1: 800, 2: 600}, rel=0.1)
 
@@ -183,7 +185,7 @@ def test_who_waits_in_line_is_told_when_it_will_be_its_turn() -> None:
     flows = [flow(one, None, {}) for one in parts]
     ends = {}
     for order in ("fifo", "fairshare"):
-        found = forecast(parts, [Prediction(1.0)] * 2, flows, NOW, EndConditions(order))
+        found = forecast(parts, [Prediction(1.0)] * 2, flows, NOW, EndFactors(order))
         ends[order] = [(one.eta - NOW).total_seconds() for one in found if one.eta is not None]
     assert ends["fifo"] == pytest.approx([500, 550], rel=0.1)
 
@@ -196,7 +198,7 @@ def test_only_who_stands_in_line_gains_first() -> None:
     flows = [flow(one, None, {}) for one in parts]
     ends = {}
     for order in ("fifo", "fairshare"):
-        found = forecast(parts, [Prediction(1.0)] * 3, flows, NOW, EndConditions(order))
+        found = forecast(parts, [Prediction(1.0)] * 3, flows, NOW, EndFactors(order))
         ends[order] = {one.campaign_id: (one.eta - NOW).total_seconds() for one in found if one.eta is not None}
     assert ends["fifo"][2] < 0.8 * ends["fifo"][3]
     assert ends["fairshare"][2] == ends["fairshare"][3]
@@ -231,7 +233,7 @@ def test_intervals_of_steady_campaigns_hold_their_true_ends(deviation: float) ->
         part = progress(durations=done, window=seen, running=sum(ages), remaining=80 - len(done))
         found = told(part, ages={1: ages})
         held.append(
-            ToldInterval(*(NOW + timedelta(seconds=seconds) for seconds in (found.low, found.high, end - seen)))
+            IntervalOutcome(*(NOW + timedelta(seconds=seconds) for seconds in (found.low, found.high, end - seen)))
         )
     share = calibration(held)
     assert share is not None

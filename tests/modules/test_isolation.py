@@ -12,19 +12,19 @@ from sqlalchemy import text
 import modules.campaign_schedulers as schedulers
 from cigri.database import Database
 from cigri.flow.clusters import ClusterRow, find_cluster, list_clusters
-from cigri.flow.offers import Offer, TakenOffer, put_offers
+from cigri.flow.offers import ClaimedOffer, NewOffer, put_offers
 from cigri.flow.quarantines import list_quarantines
-from cigri.flow.views.cluster_demands import Want
-from cigri.gateway.transport_gateway import Gateway
+from cigri.flow.views.cluster_demands import ClusterDemand
+from cigri.gateway.transport_gateway import TransportGateway
 from cigri.runtime.failure_isolation import isolated_visit
-from cigri.runtime.pass_context import Report, Tools
+from cigri.runtime.pass_context import PassContext, Report
 from cigri.settings.sections import PolicySettings, Settings
-from cigri.shell.results import Answer, Bundle
+from cigri.shell.results import ScriptBundle, ShellResult
 from modules import campaign_schedulers, killer, matcher, metascheduler, predictor
 from modules.metascheduler.progressive_filling import share
-from modules.metascheduler.remaining_capacity import Stock
+from modules.metascheduler.remaining_capacity import RemainingCapacity
 from modules.metascheduler.site_policy import PolicyFailed
-from modules.predictor.algorithms import Flow, PredictFlow, Prediction, load
+from modules.predictor.algorithms import AlgorithmInputs, PredictFlow, Prediction, load
 from modules.runner.batch_spec import plan_batch
 from tests.factories import NOON, a_campaign, a_cluster, set_time
 from tests.grid import Grid
@@ -53,8 +53,8 @@ HEAD = "from modules.campaign_schedulers import Assignment\ndef choose(waiting, 
 
 
 @pytest.fixture
-def tools(database: Database) -> Tools:
-    return Tools(database, Settings(policy=PolicySettings(scouts=0)), Gateway())
+def tools(database: Database) -> PassContext:
+    return PassContext(database, Settings(policy=PolicySettings(scouts=0)), TransportGateway())
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def offer(database: Database, campaigns: Sequence[int]) -> None:
     with database.begin() as conn:
         cluster = find_cluster(conn, "dahu")
         assert cluster is not None
-        put_offers(conn, [Offer(id, cluster.id, 2, 2, rank) for rank, id in enumerate(campaigns)])
+        put_offers(conn, [NewOffer(id, cluster.id, 2, 2, rank) for rank, id in enumerate(campaigns)])
 
 
 def open_events(database: Database, campaign_id: int | None) -> list[str]:
@@ -101,7 +101,7 @@ def open_events(database: Database, campaign_id: int | None) -> list[str]:
 
 @pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN)
 def test_a_campaign_scheduler_that_fails_harms_only_its_campaign(
-    tools: Tools, campaigns: list[int], broken: Callable[[str], None], body: str
+    tools: PassContext, campaigns: list[int], broken: Callable[[str], None], body: str
 ) -> None:
     broken(body)
     first, second, third = campaigns
@@ -120,7 +120,7 @@ def test_a_campaign_scheduler_that_fails_harms_only_its_campaign(
 
 @pytest.mark.parametrize("body", FOR_EVER.values(), ids=FOR_EVER)
 def test_a_campaign_scheduler_that_goes_on_for_ever_is_stopped(
-    tools: Tools, campaigns: list[int], broken: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, body: str
+    tools: PassContext, campaigns: list[int], broken: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, body: str
 ) -> None:
     monkeypatch.setattr(schedulers, "PURE_LIMIT", 0.1)
     broken(body)
@@ -136,7 +136,7 @@ def test_a_campaign_scheduler_that_goes_on_for_ever_is_stopped(
 
 
 def test_a_scheduler_of_many_campaigns_that_goes_on_for_ever_is_not_waited_for_each_time(
-    tools: Tools, broken: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    tools: PassContext, broken: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(schedulers, "PURE_LIMIT", 0.1)
     calls = tmp_path / "calls"
@@ -153,12 +153,12 @@ def test_a_scheduler_of_many_campaigns_that_goes_on_for_ever_is_not_waited_for_e
 
 
 def test_what_was_done_before_it_raised_is_rolled_back_alone(
-    tools: Tools, campaigns: list[int], monkeypatch: pytest.MonkeyPatch
+    tools: PassContext, campaigns: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The jobs are put before the replicas."""
     first, second, third = campaigns
 
-    def replicate(_conn: object, offers: Sequence[TakenOffer], *_: object) -> int:
+    def replicate(_conn: object, offers: Sequence[ClaimedOffer], *_: object) -> int:
         if offers[0].campaign_id == second:
             raise RuntimeError("the jobs are there by now")
         return 0
@@ -172,7 +172,7 @@ def test_what_was_done_before_it_raised_is_rolled_back_alone(
 
 
 def test_it_is_left_out_longer_each_time_and_healed_when_it_does_well(
-    tools: Tools, campaigns: list[int], broken: Callable[[str], None]
+    tools: PassContext, campaigns: list[int], broken: Callable[[str], None]
 ) -> None:
     _, second, _ = campaigns
     rows(tools.database, "UPDATE campaigns SET scheduler = 'broken' WHERE id = :id RETURNING id", id=second)
@@ -194,7 +194,7 @@ def test_it_is_left_out_longer_each_time_and_healed_when_it_does_well(
 
 
 def test_what_nobody_would_use_is_offered_to_others(
-    tools: Tools, campaigns: list[int], broken: Callable[[str], None]
+    tools: PassContext, campaigns: list[int], broken: Callable[[str], None]
 ) -> None:
     broken(BROKEN["raises"])
     rows(tools.database, "UPDATE campaigns SET scheduler = 'broken' WHERE id = :id RETURNING id", id=campaigns[1])
@@ -206,9 +206,9 @@ def test_what_nobody_would_use_is_offered_to_others(
 
 
 def test_an_algorithm_that_fails_harms_only_its_campaign(
-    tools: Tools, campaigns: list[int], monkeypatch: pytest.MonkeyPatch
+    tools: PassContext, campaigns: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_flow: Flow) -> Prediction:
+    def fail(_flow: AlgorithmInputs) -> Prediction:
         raise ZeroDivisionError("float division by zero")
 
     def loaded(name: str) -> PredictFlow:
@@ -225,11 +225,11 @@ def test_an_algorithm_that_fails_harms_only_its_campaign(
 
 
 def test_an_algorithm_that_goes_on_for_ever_is_stopped(
-    tools: Tools, campaigns: list[int], monkeypatch: pytest.MonkeyPatch
+    tools: PassContext, campaigns: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = []
 
-    def go_on(flow: Flow) -> Prediction:
+    def go_on(flow: AlgorithmInputs) -> Prediction:
         calls.append(flow)
         while True:
             pass
@@ -252,9 +252,9 @@ def test_an_algorithm_that_goes_on_for_ever_is_stopped(
 
 
 def test_a_campaign_that_cannot_be_shared_among_is_left_out(
-    tools: Tools, campaigns: list[int], monkeypatch: pytest.MonkeyPatch
+    tools: PassContext, campaigns: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def sharing(rooms: Any, wants: Sequence[Want], *rest: Any) -> Stock:
+    def sharing(rooms: Any, wants: Sequence[ClusterDemand], *rest: Any) -> RemainingCapacity:
         if any(want.campaign_id == campaigns[1] for want in wants):
             raise OverflowError("cannot convert float infinity to integer")
         return share(rooms, wants, *rest)
@@ -270,7 +270,7 @@ def test_a_campaign_that_cannot_be_shared_among_is_left_out(
     "wrong", ["raise ValueError('no')", "return [Turn(1, (1,), (0.0,), float('nan'))]", "while True: pass", ""]
 )
 def test_a_policy_that_fails_leaves_first_come_first_served(
-    tools: Tools, campaigns: list[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: str
+    tools: PassContext, campaigns: list[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: str
 ) -> None:
     """Nobody waits for the operator, whom the failing module tells; "": there is no such policy any more."""
     from modules.metascheduler import policies, site_policy
@@ -289,7 +289,7 @@ def test_a_policy_that_fails_leaves_first_come_first_served(
     assert offered == campaigns
 
 
-def test_a_pool_that_cannot_be_computed_harms_only_its_campaigns(tools: Tools) -> None:
+def test_a_pool_that_cannot_be_computed_harms_only_its_campaigns(tools: PassContext) -> None:
     with tools.database.begin() as conn:
         for name in ("fat", "thin"):
             put_nodes(conn, a_cluster(conn, name), {"memory": 64 * GB})
@@ -304,7 +304,7 @@ def test_a_pool_that_cannot_be_computed_harms_only_its_campaigns(tools: Tools) -
     assert open_events(tools.database, other) == []
 
 
-def test_a_visit_that_raises_leaves_out_its_cluster_alone_and_for_this_module_only(tools: Tools) -> None:
+def test_a_visit_that_raises_leaves_out_its_cluster_alone_and_for_this_module_only(tools: PassContext) -> None:
     with tools.database.begin() as conn:
         for name in ("sick", "well"):
             a_cluster(conn, name)
@@ -362,12 +362,12 @@ def test_a_batch_that_cannot_be_planned_harms_only_its_campaign(local: Grid, mon
     assert "CiGri fails to plan the batch: KeyError: 'amounts'" in said
 
 
-class Haunted(Gateway):
+class Haunted(TransportGateway):
     """The account `ghost` is another name of ours; what it answers brings out a fault of ours while it `haunts`."""
 
     haunts = False
 
-    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
+    def run(self, cluster: ClusterRow, user: str, script: str) -> ShellResult:
         answer = super().run(cluster, self.visitor(cluster), script)
         return answer._replace(err=f"{answer.err}{BOO}") if user == "ghost" and self.haunts else answer
 
@@ -377,14 +377,14 @@ BOO = "boo"
 
 @pytest.fixture
 def haunted(local: Grid, monkeypatch: pytest.MonkeyPatch) -> Iterator[Haunted]:
-    unpack = Bundle.unpack
+    unpack = ScriptBundle.unpack
 
-    def unpacked(bundle: Bundle, answer: Answer) -> dict[str, Answer]:
+    def unpacked(bundle: ScriptBundle, answer: ShellResult) -> dict[str, ShellResult]:
         if answer.err.endswith(BOO):
             raise KeyError("a word that nobody has thought of")
         return unpack(bundle, answer)
 
-    monkeypatch.setattr(Bundle, "unpack", unpacked)
+    monkeypatch.setattr(ScriptBundle, "unpack", unpacked)
     with closing(Haunted()) as gateway:
         local.gateway = gateway
         yield gateway

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cigri.drivers import Driver
-from cigri.drivers.local import Local
+from cigri.drivers.local import LocalDriver
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.cancellations import kill_job
 from cigri.flow.clusters import put_cluster
@@ -132,8 +132,8 @@ def test_a_kill_without_effect_is_sent_again_and_then_complained_about(
     local.submit(["1"], command=FOREVER)
     local.run_until(lambda: jobs(local, "running") == 1)
     local.kill_all_jobs()
-    effective = Local.cancel
-    monkeypatch.setattr(Local, "cancel", lambda driver, ids: effective(driver, ["999_1"]))
+    effective = LocalDriver.cancel
+    monkeypatch.setattr(LocalDriver, "cancel", lambda driver, ids: effective(driver, ["999_1"]))
     for tries in range(1, 6):
         assert not local.rows("SELECT 1 FROM events WHERE code = 'KILL_PROBLEM'")
         assert killer.run_once(local.tools)["killed jobs"] == 1
@@ -152,7 +152,7 @@ def test_a_kill_that_the_cluster_does_not_take_is_due_again_at_once(
     local.submit(["1"], command=FOREVER)
     local.run_until(lambda: jobs(local, "running") == 1)
     local.kill_all_jobs()
-    monkeypatch.setattr(Local, "cancel", lambda _driver, _ids: "echo no >&2; exit 1")
+    monkeypatch.setattr(LocalDriver, "cancel", lambda _driver, _ids: "echo no >&2; exit 1")
     assert killer.run_once(local.tools) == {"clusters": 1}
     assert local.rows("SELECT sent_at, tries FROM kills") == [{"sent_at": None, "tries": 1}]
     assert "1 jobs could not be killed" in local.one("SELECT message FROM events WHERE code = 'KILL_PROBLEM'")
@@ -163,7 +163,7 @@ def test_a_kill_that_the_cluster_does_not_take_is_due_again_at_once(
 def test_a_job_that_ends_by_itself_meanwhile_has_done_its_task(local: Grid) -> None:
     local.submit(["1"], command=f"until [ -e {local.place}/go ]; do sleep 0.05; done")
     local.run_until(lambda: jobs(local, "running") == 1)
-    driver: Driver = Local({"spool": str(local.site.config["options"]["spool"])})
+    driver: Driver = LocalDriver({"spool": str(local.site.config["options"]["spool"])})
     (Path(local.place) / "go").touch()
     until(lambda: '"running"' not in local.site.sh(driver.status("cigri")))
     local.kill_all_jobs()

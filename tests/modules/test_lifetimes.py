@@ -5,8 +5,8 @@ from random import Random
 import pytest
 
 from cigri.estimates.durations import counted
-from modules.predictor.eta.last_task import Bag, RunningTasks, last_end
-from modules.predictor.lifetimes import Lifetimes
+from modules.predictor.eta.last_task import RunningTasks, TaskBag, last_end
+from modules.predictor.lifetimes import TaskLifetimes
 
 DEVIATION = 0.944  # of the logarithm of durations, whose own deviation is 1.2 of their mean
 
@@ -18,7 +18,7 @@ def unequal(number: int, seed: int = 1) -> list[float]:
 
 def test_the_mean_and_what_lasts_longer_are_those_of_the_durations() -> None:
     durations = unequal(2000)
-    lifetimes = Lifetimes(counted(durations))
+    lifetimes = TaskLifetimes(counted(durations))
     assert lifetimes.mean == pytest.approx(sum(durations) / 2000, rel=0.03)
     for seconds in (100.0, 300.0, 1000.0):
         longer = sum(duration > seconds for duration in durations) / 2000
@@ -29,8 +29,8 @@ def test_those_that_run_still_are_counted_too() -> None:
     """Of 400 begun together 190 have ended after 300 s: their mean alone is a third of that of all."""
     durations = unequal(400)
     ended = [duration for duration in durations if duration < 300]
-    alone = Lifetimes(counted(ended)).mean
-    both = Lifetimes(counted(ended), counted([299.0] * (400 - len(ended)))).mean
+    alone = TaskLifetimes(counted(ended)).mean
+    both = TaskLifetimes(counted(ended), counted([299.0] * (400 - len(ended)))).mean
     true = sum(durations) / 400
     assert alone < 0.5 * true
     assert both == pytest.approx(true, rel=0.2)
@@ -38,21 +38,21 @@ def test_those_that_run_still_are_counted_too() -> None:
 
 def test_beyond_the_longest_seen_durations_go_on() -> None:
     """One of a thousand lasts longer than 5900 s, though of thirty none did."""
-    few = Lifetimes(counted(unequal(30)))
+    few = TaskLifetimes(counted(unequal(30)))
     assert 0.0001 < few.outlasting(5900) < 0.02
-    even = Lifetimes(counted([100.0] * 1000))
+    even = TaskLifetimes(counted([100.0] * 1000))
     assert even.outlasting(150) < 0.001
 
 
 def test_nothing_lasts_longer_than_its_walltime() -> None:
     durations = counted(unequal(1000))
-    assert Lifetimes(durations).outlasting(4500) > 0
-    assert Lifetimes(durations, (), 3600).outlasting(4500) == 0
+    assert TaskLifetimes(durations).outlasting(4500) > 0
+    assert TaskLifetimes(durations, (), 3600).outlasting(4500) == 0
 
 
 def test_a_task_whose_attempt_was_in_vain_begins_again() -> None:
     """Half of the attempts of 100 s: after one length a half is not done, after two a quarter."""
-    lifetimes = Lifetimes(counted([100.0] * 10_000), again=0.5)
+    lifetimes = TaskLifetimes(counted([100.0] * 10_000), again=0.5)
     assert [lifetimes.unfinished(seconds) for seconds in (150, 250, 350)] == pytest.approx([0.5, 0.25, 0.125], abs=0.02)
     assert lifetimes.beyond(0.0) == pytest.approx(
         1.875 * lifetimes.mean
@@ -60,8 +60,10 @@ def test_a_task_whose_attempt_was_in_vain_begins_again() -> None:
     assert lifetimes.with_again(0.0).unfinished(150) < 0.001
 
 
-def bag(running: list[RunningTasks], starting: float = 0.0, replicas: float | None = None, again: float = 0.0) -> Bag:
-    return Bag(Lifetimes(counted(unequal(1000)), again=again), running, starting, replicas)
+def bag(
+    running: list[RunningTasks], starting: float = 0.0, replicas: float | None = None, again: float = 0.0
+) -> TaskBag:
+    return TaskBag(TaskLifetimes(counted(unequal(1000)), again=again), running, starting, replicas)
 
 
 def test_the_last_end_is_that_of_the_longest() -> None:
@@ -89,7 +91,7 @@ def test_the_last_end_is_that_of_the_longest() -> None:
         ),
     ],
 )
-def test_the_last_task_ends_later_with(sooner: Bag, later: Bag) -> None:
+def test_the_last_task_ends_later_with(sooner: TaskBag, later: TaskBag) -> None:
     for chance in (0.05, 0.5, 0.95):
         assert last_end(sooner, chance) < last_end(later, chance)
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from cigri.estimates.completion import expected_seconds
 from cigri.flow.ceilings import Ceiling, Ceilings
-from cigri.flow.offers import Offer
-from cigri.flow.pending_reasons import Cut
-from cigri.flow.views.cluster_demands import Claim, Want
-from cigri.flow.views.schedulable_clusters import Room
+from cigri.flow.offers import NewOffer
+from cigri.flow.pending_reasons import NewPendingReason
+from cigri.flow.views.cluster_demands import ClusterDemand, PendingCampaign
+from cigri.flow.views.schedulable_clusters import SchedulableCluster
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import PolicySettings
-from cigri.states import CampaignType, CeilingKind, CutReason
+from cigri.states import CampaignType, CeilingKind, PendingReasonCode
 from modules.metascheduler.pending_reasons import explain
 from modules.metascheduler.policies import load, names
 from modules.metascheduler.progressive_filling import NO_CEILINGS, share
@@ -24,9 +24,9 @@ from modules.metascheduler.progressive_filling import NO_CEILINGS, share
 NO_SCOUTS = PolicySettings(scouts=0)
 
 
-def a_room(id: int = 1, *, free: int = 10, waiting: int = 0, keep: int = 0, most: int = 100) -> Room:
+def a_room(id: int = 1, *, free: int = 10, waiting: int = 0, keep: int = 0, most: int = 100) -> SchedulableCluster:
     config = ClusterConfig(driver="local", keep_waiting=keep, max_waiting=most)
-    return Room(id, f"c{id}", config, free, waiting, 0, waiting, 1000)
+    return SchedulableCluster(id, f"c{id}", config, free, waiting, 0, waiting, 1000)
 
 
 def a_want(
@@ -47,24 +47,24 @@ def a_want(
     delay: float = 0.0,
     hazard: float = 0.0,
     spare: int = 0,
-) -> Want:
+) -> ClusterDemand:
     about = (campaign, cluster, type, width, max_jobs, live, waiting, 1 / width, trial, bound, keep, send, proven)
-    return Want(*about, mean, delay, hazard, spare, asked=(campaign,))
+    return ClusterDemand(*about, mean, delay, hazard, spare, asked=(campaign,))
 
 
-def claims_of(wants: Sequence[Want], **about: object) -> list[Claim]:
+def claims_of(wants: Sequence[ClusterDemand], **about: object) -> list[PendingCampaign]:
     """What the campaigns of these wants claim; each as `about` says."""
     types = {want.campaign_id: want.type for want in sorted(wants)}
     clusters = {id: tuple(want.cluster_id for want in wants if want.campaign_id == id) for id in types}
     plain = {"user": "alice", "project": "", "priority": 0, "waited": 0.0, "eta": None, "pressure": 0.0}
-    return [Claim(id, type, clusters=clusters[id], **(plain | about)) for id, type in types.items()]  # type: ignore[arg-type]
+    return [PendingCampaign(id, type, clusters=clusters[id], **(plain | about)) for id, type in types.items()]  # type: ignore[arg-type]
 
 
-def offers_of(rooms: Sequence[Room], wants: Sequence[Want]) -> list[Offer]:
+def offers_of(rooms: Sequence[SchedulableCluster], wants: Sequence[ClusterDemand]) -> list[NewOffer]:
     return share(rooms, wants, claims_of(wants), NO_SCOUTS).offers()
 
 
-def jobs(rooms: Sequence[Room], wants: Sequence[Want]) -> dict[tuple[int, int], int]:
+def jobs(rooms: Sequence[SchedulableCluster], wants: Sequence[ClusterDemand]) -> dict[tuple[int, int], int]:
     return {(offer.campaign_id, offer.cluster_id): offer.jobs for offer in offers_of(rooms, wants)}
 
 
@@ -191,7 +191,7 @@ rooms = st.lists(
 
 
 @given(rooms, wants)
-def test_no_limit_is_ever_exceeded(rooms: list[Room], wants: list[Want]) -> None:
+def test_no_limit_is_ever_exceeded(rooms: list[SchedulableCluster], wants: list[ClusterDemand]) -> None:
     offers = offers_of(rooms, wants)
     assert len({(offer.campaign_id, offer.cluster_id) for offer in offers}) == len(offers)
     for room in rooms:
@@ -329,11 +329,11 @@ def test_expected_seconds_to_the_end_of_a_task() -> None:
 
 
 def why(
-    rooms: Sequence[Room],
-    wants: Sequence[Want],
+    rooms: Sequence[SchedulableCluster],
+    wants: Sequence[ClusterDemand],
     settings: PolicySettings = NO_SCOUTS,
     ceilings: Ceilings = NO_CEILINGS,
-) -> list[Cut]:
+) -> list[NewPendingReason]:
     waiting = [claim._replace(waited=500.0) for claim in claims_of(wants)]
     return list(explain(share(rooms, wants, waiting, settings, ceilings=ceilings)))
 
@@ -345,41 +345,41 @@ def test_whoever_has_all_it_wants_is_told_nothing() -> None:
 @pytest.mark.parametrize(
     ("room", "want", "reason", "used", "most"),
     [
-        (a_room(free=9, keep=3), a_want(), CutReason.FULL, 3, 3),
-        (a_room(free=0, keep=3, waiting=5), a_want(keep=4), CutReason.FULL, 5, 4),
-        (a_room(free=9, waiting=7, most=8), a_want(), CutReason.WAITING_LIMIT, 8, 8),
-        (a_room(free=9), a_want(max_jobs=5, live=3), CutReason.MAX_JOBS, 5, 5),
-        (a_room(free=9), a_want(trial=True), CutReason.TRIAL, 1, 1),
-        (a_room(free=99), a_want(proven=1), CutReason.SCOUTS, 4, 4),
-        (a_room(free=9), a_want(send=2), CutReason.FORECAST, 2, 2),
+        (a_room(free=9, keep=3), a_want(), PendingReasonCode.FULL, 3, 3),
+        (a_room(free=0, keep=3, waiting=5), a_want(keep=4), PendingReasonCode.FULL, 5, 4),
+        (a_room(free=9, waiting=7, most=8), a_want(), PendingReasonCode.WAITING_LIMIT, 8, 8),
+        (a_room(free=9), a_want(max_jobs=5, live=3), PendingReasonCode.MAX_JOBS, 5, 5),
+        (a_room(free=9), a_want(trial=True), PendingReasonCode.TRIAL, 1, 1),
+        (a_room(free=99), a_want(proven=1), PendingReasonCode.SCOUTS, 4, 4),
+        (a_room(free=9), a_want(send=2), PendingReasonCode.FORECAST, 2, 2),
     ],
 )
 def test_the_limit_in_force_is_told_with_its_figures(
-    room: Room, want: Want, reason: CutReason, used: int, most: int
+    room: SchedulableCluster, want: ClusterDemand, reason: PendingReasonCode, used: int, most: int
 ) -> None:
-    settings = PolicySettings(scouts=2 if reason is CutReason.SCOUTS else 0, stake=0)
-    assert why([room], [want], settings) == [Cut(1, 1, reason, "", used, most)]
+    settings = PolicySettings(scouts=2 if reason is PendingReasonCode.SCOUTS else 0, stake=0)
+    assert why([room], [want], settings) == [NewPendingReason(1, 1, reason, "", used, most)]
 
 
 def test_who_comes_behind_others_is_told_so() -> None:
     cuts = why([a_room(free=9)], [a_want(1, waiting=7), a_want(2)])
-    assert cuts == [Cut(2, 1, CutReason.ORDER, "", 7, 9)]
+    assert cuts == [NewPendingReason(2, 1, PendingReasonCode.ORDER, "", 7, 9)]
 
 
 def test_a_ceiling_is_told_by_its_name() -> None:
     limit, quota = Ceiling(CeilingKind.LIMIT, "matlab"), Ceiling(CeilingKind.QUOTA_CORES, "*,*,all,alice", 1)
     ceilings = Ceilings({limit: 9, quota: 4}, {limit: 2, quota: 1}, {(1, 1): {limit: 2}, (2, 1): {quota: 2}})
     assert why([a_room(free=99)], [a_want(1), a_want(2)], ceilings=ceilings) == [
-        Cut(1, 1, CutReason.LIMIT, "matlab", 8, 9),
-        Cut(2, 1, CutReason.QUOTA_CORES, "*,*,all,alice", 3, 4),
+        NewPendingReason(1, 1, PendingReasonCode.LIMIT, "matlab", 8, 9),
+        NewPendingReason(2, 1, PendingReasonCode.QUOTA_CORES, "*,*,all,alice", 3, 4),
     ]
 
 
 def test_cores_kept_for_another_are_told() -> None:
     wants = [a_want(1, width=8), a_want(2)]
     assert why([a_room(free=5)], wants) == [
-        Cut(1, 1, CutReason.RESERVED, "1", 5, 8),
-        Cut(2, 1, CutReason.RESERVED, "1", 5, 1),
+        NewPendingReason(1, 1, PendingReasonCode.RESERVED, "1", 5, 8),
+        NewPendingReason(2, 1, PendingReasonCode.RESERVED, "1", 5, 1),
     ]
 
 
@@ -416,7 +416,7 @@ def test_a_large_grid_is_shared_in_a_moment(order: str) -> None:
     wants = [a_want(campaign, cluster) for campaign in range(1, 1001) for cluster in clusters]
     of_all = tuple(clusters)
     claims = [
-        Claim(campaign, CampaignType.DEFAULT, f"u{campaign % 50}", "", 0, 0.0, None, 0.0, of_all)
+        PendingCampaign(campaign, CampaignType.DEFAULT, f"u{campaign % 50}", "", 0, 0.0, None, 0.0, of_all)
         for campaign in range(1, 1001)
     ]
     started = process_time()
@@ -424,11 +424,11 @@ def test_a_large_grid_is_shared_in_a_moment(order: str) -> None:
     assert process_time() - started < 5
 
 
-def near_its_end(campaign: int, cluster: int = 1, spare: int = 5, **about: float) -> Want:
+def near_its_end(campaign: int, cluster: int = 1, spare: int = 5, **about: float) -> ClusterDemand:
     return a_want(campaign, cluster, waiting=0, spare=spare, **about)  # type: ignore[arg-type]
 
 
-def with_the_rest(rooms: Sequence[Room], wants: Sequence[Want]) -> dict[tuple[int, int], int]:
+def with_the_rest(rooms: Sequence[SchedulableCluster], wants: Sequence[ClusterDemand]) -> dict[tuple[int, int], int]:
     claims = claims_of([want for want in wants if want.waits])
     return {offer[:2]: offer.jobs for offer in share(rooms, wants, claims, NO_SCOUTS).offers()}
 

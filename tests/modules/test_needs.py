@@ -14,7 +14,7 @@ from cigri.flow.clusters import find_cluster, put_cluster
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.queue_verdicts import list_whys
-from cigri.states import RejectCode
+from cigri.states import QueueRejectCode
 from modules import updator
 from modules.runner.batch_spec import plan_batch
 from tests.factories import NOON, a_cluster
@@ -83,7 +83,7 @@ def test_what_shrank_below_what_a_job_asks_for_gets_none_and_is_told(local: Grid
         local.cycle()
     with local.database.begin() as conn:
         [queue] = list_whys(conn, campaign)
-    assert (queue.eligible, queue.code, queue.name) == (0, RejectCode.TOO_SMALL, "memory")
+    assert (queue.eligible, queue.code, queue.name) == (0, QueueRejectCode.TOO_SMALL, "memory")
     assert local.counts() == {"waiting": 1}
     assert local.rows("SELECT 1 FROM jobs") == []
 

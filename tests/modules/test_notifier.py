@@ -18,15 +18,15 @@ import pytest
 from sqlalchemy import Connection, text
 
 from cigri.database import Database
-from cigri.database.virtual import VirtualDatabase
+from cigri.database.virtual import VirtualTimeDatabase
 from cigri.flow.campaigns import close_campaigns, move_campaign
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.messages import take_due
 from cigri.flow.subscriptions import put_subscription
 from cigri.formats.subscriptions import read_subscribing
-from cigri.gateway.transport_gateway import Gateway
+from cigri.gateway.transport_gateway import TransportGateway
 from cigri.identity.callers import Caller
-from cigri.runtime.pass_context import Report, Tools
+from cigri.runtime.pass_context import PassContext, Report
 from cigri.settings.sections import NotifySettings, Settings
 from cigri.states import CampaignState, EventLevel, Outcome, Severity
 from modules import notifier
@@ -49,7 +49,7 @@ class Told:
 
     def run(self) -> Report:
         """A pass, to the end of what it has begun."""
-        report = notifier.run_once(Tools(self.database, self.settings, Gateway()))
+        report = notifier.run_once(PassContext(self.database, self.settings, TransportGateway()))
         until(lambda: self.one("SELECT count(*) FROM messages WHERE taken_until IS NOT NULL") == 0)
         return report
 
@@ -92,7 +92,7 @@ def web() -> Iterator[WebServer]:
 
 
 @pytest.fixture
-def told(database: VirtualDatabase, mail: MailServer) -> Told:
+def told(database: VirtualTimeDatabase, mail: MailServer) -> Told:
     with database.begin() as conn:
         a_cluster(conn)
     return Told(database, smtp=f"127.0.0.1:{mail.port}", private=LOOPBACK)
@@ -290,7 +290,7 @@ def test_one_that_is_tried_again_has_the_same_key(told: Told, mail: MailServer) 
     assert told_mail["Message-ID"] == f"<{told_mail['X-CiGri-Message']}@localhost>"
 
 
-def test_without_a_server_of_mail_the_user_is_told_so(database: VirtualDatabase) -> None:
+def test_without_a_server_of_mail_the_user_is_told_so(database: VirtualTimeDatabase) -> None:
     with database.begin() as conn:
         a_cluster(conn)
     told = Told(database)
@@ -347,7 +347,7 @@ def make_certificate(place: Path) -> ssl.SSLContext:
 
 @pytest.mark.process
 def test_mail_goes_by_an_account_over_tls_only(
-    database: VirtualDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database: VirtualTimeDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     password = tmp_path / "password"
     password.write_text("secret\n")
@@ -449,11 +449,11 @@ def test_a_slow_receiver_does_not_hold_the_others_up(told: Told, web: WebServer,
     for _ in range(6):
         told.fail(campaign(told, user="slow"))
     told.fail(campaign(told))
-    report = notifier.run_once(Tools(told.database, told.settings, Gateway()))
+    report = notifier.run_once(PassContext(told.database, told.settings, TransportGateway()))
     assert report["messages sent"] == 1
     assert len(mail.mails) == 1
     until(lambda: len(web.asked) == notifier.MOST_OF_USER)
-    notifier.run_once(Tools(told.database, told.settings, Gateway()))
+    notifier.run_once(PassContext(told.database, told.settings, TransportGateway()))
     assert len(web.asked) == notifier.MOST_OF_USER
     web.may_answer.set()
     until(lambda: told.run() == {} and "waiting" not in told.states())
@@ -463,10 +463,10 @@ def test_a_slow_receiver_does_not_hold_the_others_up(told: Told, web: WebServer,
 def test_one_that_was_cut_off_is_sent_again_when_its_lease_is_over(told: Told, mail: MailServer) -> None:
     told.subscribe("mail:a@example.org")
     told.fail(campaign(told))
-    notifier._note(Tools(told.database, told.settings, Gateway()))
+    notifier._note(PassContext(told.database, told.settings, TransportGateway()))
     with told.database.begin() as conn:
         take_due(conn, 1, 1, 120)
-    notifier.run_once(Tools(told.database, told.settings, Gateway()))
+    notifier.run_once(PassContext(told.database, told.settings, TransportGateway()))
     assert mail.mails == []
     told.at(121).run()
     assert told.states() == ["sent"]

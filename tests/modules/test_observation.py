@@ -5,20 +5,28 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cigri.drivers import RemoteJob, RemoteState
-from cigri.flow.live_jobs import SeenJob, WatchedJob
+from cigri.drivers import RemoteJob, RemoteJobState
+from cigri.flow.live_jobs import ListedJob, WatchedJob
 from cigri.flow.views.live_attempts import LiveAttempt
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import JobSettings
 from cigri.states import JobKind, JobState, KillReason, Outcome, TaskState
-from cigri.wrapper import Cause, JournalState, TaskRecord
+from cigri.wrapper import JournalState, TaskEndCause, TaskRecord
 from modules.updator.account_observation import list_asked_after
-from modules.updator.job_conclusions import Element, Ends, Findings, JournalReport, Sight, conclude, find
+from modules.updator.job_conclusions import (
+    ArrayElement,
+    JobChanges,
+    JournalSummary,
+    VisitEnds,
+    VisitObservation,
+    conclude,
+    find,
+)
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 CONFIG = ClusterConfig(driver="local", record_grace=10, lost_after=120)
 LIMITS = JobSettings()
-PLACE = Element("tag", 1)
+PLACE = ArrayElement("tag", 1)
 
 
 def a_job(
@@ -35,11 +43,11 @@ def a_job(
     return WatchedJob(7, 3, kind, state, 1, 5, "tag", 1, "12_1", "alice", since, kill, runs_until=until)
 
 
-def remote(state: RemoteState, exit_code: int | None = None) -> RemoteJob:
+def remote(state: RemoteJobState, exit_code: int | None = None) -> RemoteJob:
     return RemoteJob("tag", 1, "12_1", state, exit_code)
 
 
-def a_record(position: int = 1, exit_code: int = 0, cause: Cause = Cause.EXIT) -> TaskRecord:
+def a_record(position: int = 1, exit_code: int = 0, cause: TaskEndCause = TaskEndCause.EXIT) -> TaskRecord:
     return TaskRecord(7, 100 + position, 1, position, exit_code, cause, 1_000_000, 2_500, "n1", "12_1")
 
 
@@ -56,9 +64,9 @@ def look(
     past: RemoteJob | None = None,
     records: tuple[TaskRecord, ...] = (),
     tasks: int = 1,
-    journal: JournalReport | None = None,
-) -> tuple[Findings, Ends]:
-    sight = Sight(
+    journal: JournalSummary | None = None,
+) -> tuple[JobChanges, VisitEnds]:
+    sight = VisitObservation(
         ({PLACE: listed} if listed else {}) if answered else None,
         {PLACE: past} if past else {},
         {7: {record.position: record for record in records}} if records else {},
@@ -69,13 +77,13 @@ def look(
     return findings, conclude(findings, carried, sight.records, LIMITS, {7: journal} if journal else {})
 
 
-def outcome(ends: Ends) -> Outcome:
+def outcome(ends: VisitEnds) -> Outcome:
     assert len(ends.jobs) == 1
     return ends.jobs[0].outcome
 
 
 def test_a_record_ends_a_job_even_when_it_is_still_listed() -> None:
-    _, ends = look(a_job(), listed=remote(RemoteState.RUNNING), records=(a_record(),))
+    _, ends = look(a_job(), listed=remote(RemoteJobState.RUNNING), records=(a_record(),))
     assert outcome(ends) is Outcome.SUCCESS
     assert ends.attempts[0].verdict.state is TaskState.DONE
     assert (ends.attempts[0].started, ends.attempts[0].seconds) == (1000.0, 2.5)
@@ -89,13 +97,13 @@ def test_a_record_counts_even_when_the_queue_does_not_answer() -> None:
 @pytest.mark.parametrize(
     ("state", "moved"),
     [
-        (RemoteState.RUNNING, JobState.RUNNING),
-        (RemoteState.SUSPENDED, JobState.RUNNING),
-        (RemoteState.WAITING, None),
-        (RemoteState.UNKNOWN, None),
+        (RemoteJobState.RUNNING, JobState.RUNNING),
+        (RemoteJobState.SUSPENDED, JobState.RUNNING),
+        (RemoteJobState.WAITING, None),
+        (RemoteJobState.UNKNOWN, None),
     ],
 )
-def test_a_listed_job_moves_only_when_its_state_does(state: RemoteState, moved: JobState | None) -> None:
+def test_a_listed_job_moves_only_when_its_state_does(state: RemoteJobState, moved: JobState | None) -> None:
     findings, _ = look(a_job(), listed=remote(state))
     assert [seen[1] for seen in findings.seen] == ([moved] if moved else [])
 
@@ -104,33 +112,33 @@ def test_a_listed_job_moves_only_when_its_state_does(state: RemoteState, moved: 
 @pytest.mark.parametrize(
     ("state", "now", "halted_now"),
     [
-        (JobState.SUBMITTED, RemoteState.WAITING, False),
-        (JobState.SUBMITTED, RemoteState.HELD, True),
-        (JobState.RUNNING, RemoteState.RUNNING, False),
-        (JobState.RUNNING, RemoteState.SUSPENDED, True),
+        (JobState.SUBMITTED, RemoteJobState.WAITING, False),
+        (JobState.SUBMITTED, RemoteJobState.HELD, True),
+        (JobState.RUNNING, RemoteJobState.RUNNING, False),
+        (JobState.RUNNING, RemoteJobState.SUSPENDED, True),
     ],
 )
 def test_a_job_that_stands_still_or_goes_on_is_noted(
-    state: JobState, is_halted: bool, now: RemoteState, halted_now: bool
+    state: JobState, is_halted: bool, now: RemoteJobState, halted_now: bool
 ) -> None:
     findings, _ = look(a_job(state=state)._replace(is_halted=is_halted), listed=remote(now))
-    expected = SeenJob(7, state, "12_1", "", halted_now)
+    expected = ListedJob(7, state, "12_1", "", halted_now)
     assert findings.seen == ([] if halted_now is is_halted else [expected])
 
 
 def test_an_unknown_word_lets_no_job_go_on() -> None:
-    findings, _ = look(a_job()._replace(is_halted=True), listed=remote(RemoteState.UNKNOWN))
+    findings, _ = look(a_job()._replace(is_halted=True), listed=remote(RemoteJobState.UNKNOWN))
     assert not findings.seen
 
 
 def test_an_unknown_word_never_moves_a_running_job() -> None:
-    findings, ends = look(a_job(state=JobState.RUNNING), listed=remote(RemoteState.UNKNOWN))
+    findings, ends = look(a_job(state=JobState.RUNNING), listed=remote(RemoteJobState.UNKNOWN))
     assert not findings.seen
     assert not ends.jobs
 
 
 def test_a_requeued_job_waits_again() -> None:
-    findings, _ = look(a_job(state=JobState.RUNNING), listed=remote(RemoteState.WAITING))
+    findings, _ = look(a_job(state=JobState.RUNNING), listed=remote(RemoteJobState.WAITING))
     assert findings.seen[0][1] is JobState.SUBMITTED
 
 
@@ -153,11 +161,11 @@ def test_even_a_long_missing_job_is_not_lost_while_the_queue_does_not_answer() -
 
 @pytest.mark.parametrize(("missing", "ended"), [(5.0, False), (10.0, True)])
 def test_history_is_believed_only_after_the_grace_for_the_record(missing: float, ended: bool) -> None:
-    _, ends = look(a_job(missing=missing), past=remote(RemoteState.KILLED))
+    _, ends = look(a_job(missing=missing), past=remote(RemoteJobState.KILLED))
     assert bool(ends.jobs) is ended
 
 
-@pytest.mark.parametrize("past", [remote(RemoteState.SUCCEEDED, 0), remote(RemoteState.FAILED, 3)])
+@pytest.mark.parametrize("past", [remote(RemoteJobState.SUCCEEDED, 0), remote(RemoteJobState.FAILED, 3)])
 @pytest.mark.parametrize(("missing", "lost"), [(119.0, False), (120.0, True)])
 def test_a_job_that_never_started_is_lost_whatever_the_history_says_of_its_end(
     past: RemoteJob, missing: float, lost: bool
@@ -167,17 +175,17 @@ def test_a_job_that_never_started_is_lost_whatever_the_history_says_of_its_end(
     assert [job.outcome for job in ends.jobs] == ([Outcome.LOST] if lost else [])
 
 
-STARTED = JournalReport(state=JournalState.STARTED)
+STARTED = JournalSummary(state=JournalState.STARTED)
 
 
 @pytest.mark.parametrize(
     "past",
     [
         None,
-        remote(RemoteState.UNKNOWN),
-        remote(RemoteState.SUCCEEDED, 0),
-        remote(RemoteState.FAILED, 3),
-        replace(remote(RemoteState.FAILED, 75), reason="NonZeroExitCode", restarts=1),
+        remote(RemoteJobState.UNKNOWN),
+        remote(RemoteJobState.SUCCEEDED, 0),
+        remote(RemoteJobState.FAILED, 3),
+        replace(remote(RemoteJobState.FAILED, 75), reason="NonZeroExitCode", restarts=1),
     ],
 )
 @pytest.mark.parametrize(("left", "lost"), [(3600.0, False), (-119.0, False), (-120.0, True)])
@@ -191,7 +199,7 @@ def test_a_job_that_started_perhaps_runs_until_its_walltime_is_over(
 
 @pytest.mark.parametrize(
     "past",
-    [remote(RemoteState.KILLED), remote(RemoteState.NODE_FAILED), remote(RemoteState.FAILED, 76)],
+    [remote(RemoteJobState.KILLED), remote(RemoteJobState.NODE_FAILED), remote(RemoteJobState.FAILED, 76)],
     ids=["killed", "node failed", "proven by its second start"],
 )
 def test_a_job_that_started_has_ended_once_there_is_proof(past: RemoteJob) -> None:
@@ -231,15 +239,15 @@ def test_a_job_that_nobody_knows_is_lost_after_a_while(missing: float, lost: boo
 
 
 def test_history_that_says_it_runs_finds_a_missing_job_again() -> None:
-    findings, ends = look(a_job(missing=500), past=remote(RemoteState.RUNNING))
-    assert findings.seen == [SeenJob(7, JobState.RUNNING, "12_1", "")]
+    findings, ends = look(a_job(missing=500), past=remote(RemoteJobState.RUNNING))
+    assert findings.seen == [ListedJob(7, JobState.RUNNING, "12_1", "")]
     assert not ends.jobs
 
 
 def test_history_that_does_not_know_lets_a_missing_job_be_lost_in_time() -> None:
-    _, ends = look(a_job(missing=50), past=remote(RemoteState.UNKNOWN))
+    _, ends = look(a_job(missing=50), past=remote(RemoteJobState.UNKNOWN))
     assert not ends.jobs
-    _, ends = look(a_job(missing=500), past=remote(RemoteState.UNKNOWN))
+    _, ends = look(a_job(missing=500), past=remote(RemoteJobState.UNKNOWN))
     assert outcome(ends) is Outcome.LOST
 
 
@@ -251,22 +259,22 @@ def test_a_job_we_killed_and_nobody_knows_any_more_is_dead_after_the_grace() -> 
 
 def test_the_record_of_an_attempt_that_lost_is_not_waited_for_but_the_batch_systems_word_is() -> None:
     lost = a_job(kill=KillReason.SUPERSEDED)
-    _, ends = look(lost, past=remote(RemoteState.KILLED))
+    _, ends = look(lost, past=remote(RemoteJobState.KILLED))
     assert outcome(ends) is Outcome.SUPERSEDED
-    assert look(lost, listed=remote(RemoteState.RUNNING), past=remote(RemoteState.RUNNING))[1].jobs == []
+    assert look(lost, listed=remote(RemoteJobState.RUNNING), past=remote(RemoteJobState.RUNNING))[1].jobs == []
     findings, ends = look(lost)
     assert (findings.missing, ends.jobs) == ([7], [])
-    assert look(a_job(kill=KillReason.USER), past=remote(RemoteState.KILLED))[1].jobs == []
+    assert look(a_job(kill=KillReason.USER), past=remote(RemoteJobState.KILLED))[1].jobs == []
 
 
 def test_preemption_is_free_and_first_in_line() -> None:
-    _, ends = look(a_job(missing=11), past=remote(RemoteState.PREEMPTED))
+    _, ends = look(a_job(missing=11), past=remote(RemoteJobState.PREEMPTED))
     assert outcome(ends) is Outcome.PREEMPTED
     assert ends.attempts[0].verdict == (TaskState.WAITING, 20, 0, 1, 0, 0)
 
 
 def test_a_second_start_that_proves_the_end_of_the_first_is_a_free_death_that_says_so() -> None:
-    past = replace(remote(RemoteState.FAILED, 76), reason="NonZeroExitCode", restarts=1)
+    past = replace(remote(RemoteJobState.FAILED, 76), reason="NonZeroExitCode", restarts=1)
     _, ends = look(a_job(missing=11), past=past, journal=STARTED)
     assert outcome(ends) is Outcome.LOST
     assert ends.attempts[0].verdict[:4] == (TaskState.WAITING, 20, 0, 1)
@@ -274,7 +282,7 @@ def test_a_second_start_that_proves_the_end_of_the_first_is_a_free_death_that_sa
 
 
 def test_a_job_goes_on_while_some_of_its_tasks_have_ended() -> None:
-    findings, ends = look(a_job(), listed=remote(RemoteState.RUNNING), records=(a_record(1),), tasks=2)
+    findings, ends = look(a_job(), listed=remote(RemoteJobState.RUNNING), records=(a_record(1),), tasks=2)
     assert [attempt.task_id for attempt in ends.attempts] == [101]
     assert not ends.jobs
     assert findings.seen
@@ -282,52 +290,52 @@ def test_a_job_goes_on_while_some_of_its_tasks_have_ended() -> None:
 
 def test_of_a_killed_job_only_the_task_that_ran_is_to_blame() -> None:
     job = a_job(missing=11)
-    _, ends = look(job, past=remote(RemoteState.TIMEOUT), records=(a_record(1),), tasks=3)
+    _, ends = look(job, past=remote(RemoteJobState.TIMEOUT), records=(a_record(1),), tasks=3)
     assert [attempt.outcome for attempt in ends.attempts] == [Outcome.SUCCESS, Outcome.PREEMPTED, Outcome.WITHDRAWN]
     assert outcome(ends) is Outcome.PREEMPTED  # it did not have the walltime for itself alone
 
 
 def test_a_shared_job_that_stopped_in_order_began_no_other_task() -> None:
-    past = remote(RemoteState.FAILED, 3)
+    past = remote(RemoteJobState.FAILED, 3)
     _, ends = look(
-        a_job(missing=11), past=past, records=(a_record(1, 3),), tasks=3, journal=JournalReport(2.5, is_stopped=True)
+        a_job(missing=11), past=past, records=(a_record(1, 3),), tasks=3, journal=JournalSummary(2.5, is_stopped=True)
     )
     assert [attempt.outcome for attempt in ends.attempts] == [Outcome.FAILURE, Outcome.WITHDRAWN, Outcome.WITHDRAWN]
 
 
-@pytest.mark.parametrize("state", [RemoteState.KILLED, RemoteState.PREEMPTED, RemoteState.FAILED])
+@pytest.mark.parametrize("state", [RemoteJobState.KILLED, RemoteJobState.PREEMPTED, RemoteJobState.FAILED])
 @pytest.mark.parametrize("done", [0, 1])
 @pytest.mark.parametrize(
     ("kill", "expected"), [(None, Outcome.PREEMPTED), (KillReason.FLOOD, Outcome.WITHDRAWN)], ids=["others", "us"]
 )
 def test_a_job_that_stopped_before_a_task_was_preempted_unless_by_us(
-    state: RemoteState, done: int, kill: KillReason | None, expected: Outcome
+    state: RemoteJobState, done: int, kill: KillReason | None, expected: Outcome
 ) -> None:
     job, records = a_job(missing=11, kill=kill), tuple(a_record(place) for place in range(1, done + 1))
     _, ends = look(
-        job, past=remote(state), records=records, tasks=3, journal=JournalReport(2.5 * done, is_stopped=True)
+        job, past=remote(state), records=records, tasks=3, journal=JournalSummary(2.5 * done, is_stopped=True)
     )
     assert {attempt.outcome for attempt in ends.attempts[done:]} == {Outcome.WITHDRAWN}
     assert [end.outcome for end in ends.jobs] == [expected]
 
 
 def test_the_exit_code_of_a_shared_job_is_not_that_of_a_task_without_record() -> None:
-    _, ends = look(a_job(missing=130), past=remote(RemoteState.FAILED, 3), records=(a_record(1, 3),), tasks=2)
+    _, ends = look(a_job(missing=130), past=remote(RemoteJobState.FAILED, 3), records=(a_record(1, 3),), tasks=2)
     assert [attempt.outcome for attempt in ends.attempts] == [Outcome.FAILURE, Outcome.LOST]
 
 
 def test_the_first_task_of_a_shared_job_had_the_walltime_for_itself() -> None:
-    _, ends = look(a_job(missing=11), past=remote(RemoteState.TIMEOUT), tasks=2)
+    _, ends = look(a_job(missing=11), past=remote(RemoteJobState.TIMEOUT), tasks=2)
     assert [attempt.outcome for attempt in ends.attempts] == [Outcome.WALLTIME, Outcome.WITHDRAWN]
 
 
-@pytest.mark.parametrize("state", [RemoteState.TIMEOUT, RemoteState.OUT_OF_MEMORY])
+@pytest.mark.parametrize("state", [RemoteJobState.TIMEOUT, RemoteJobState.OUT_OF_MEMORY])
 @pytest.mark.parametrize("journal", [JournalState.ABSENT, JournalState.VOIDED])
 def test_a_job_that_was_never_begun_costs_its_task_nothing_whatever_the_batch_system_believes(
-    state: RemoteState, journal: JournalState
+    state: RemoteJobState, journal: JournalState
 ) -> None:
     """As after a restart from old state, when a job gets the id of another that still runs on its node."""
-    _, ends = look(a_job(missing=11), past=remote(state), journal=JournalReport(state=journal))
+    _, ends = look(a_job(missing=11), past=remote(state), journal=JournalSummary(state=journal))
     assert outcome(ends) is Outcome.LOST
     assert ends.attempts[0].verdict.failures == 0
     assert ends.attempts[0].verdict.state is TaskState.WAITING

@@ -2,31 +2,31 @@
 
 import pytest
 
-from cigri.flow.affinities_and_targets import Affinity
-from cigri.flow.views.cluster_demands import Claim, Want
-from cigri.flow.views.occupancy import Holding
+from cigri.flow.affinities_and_targets import UserAffinity
+from cigri.flow.views.cluster_demands import ClusterDemand, PendingCampaign
+from cigri.flow.views.occupancy import Occupancy
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType
 from modules.metascheduler.fairness_withdrawals import standings
-from modules.metascheduler.policies import Facts, load, names
+from modules.metascheduler.policies import PolicyFacts, load, names
 from modules.metascheduler.progressive_filling import share
 from modules.metascheduler.ranking import line_up
 from tests.modules.test_metascheduler_share import a_room, a_want
 
-FACTS = Facts(frozenset({Affinity("al", 1)}))
+FACTS = PolicyFacts(frozenset({UserAffinity("al", 1)}))
 PATIENT = PolicySettings(scouts=0, patience=1e9)
 
 
-def a_claim(id: int, user: str, own: int = 0, clusters: tuple[int, ...] = (1, 2), **about: object) -> Claim:
-    claim = Claim(id, CampaignType.DEFAULT, user, "", 0, 0.0, None, 0.0, clusters, own)
+def a_claim(id: int, user: str, own: int = 0, clusters: tuple[int, ...] = (1, 2), **about: object) -> PendingCampaign:
+    claim = PendingCampaign(id, CampaignType.DEFAULT, user, "", 0, 0.0, None, 0.0, clusters, own)
     return claim._replace(**about)  # type: ignore[arg-type]
 
 
-def wants(claims: list[Claim], tasks: int = 100, live: int = 0) -> list[Want]:
+def wants(claims: list[PendingCampaign], tasks: int = 100, live: int = 0) -> list[ClusterDemand]:
     return [a_want(one.campaign_id, where, waiting=tasks, live=live) for one in claims for where in one.clusters]
 
 
-def given(claims: list[Claim], policy: str, free: int, **about: int) -> dict[int, int]:
+def given(claims: list[PendingCampaign], policy: str, free: int, **about: int) -> dict[int, int]:
     """Jobs by campaign."""
     rooms = [a_room(1, free=free), a_room(2, free=free)]
     found = share(rooms, wants(claims, **about), claims, PATIENT, load(policy), FACTS)
@@ -90,6 +90,6 @@ def test_one_that_has_waited_for_long_is_given_a_handful_all_the_same() -> None:
 def test_a_campaign_behind_ones_own_is_not_below_its_share() -> None:
     claims = [a_claim(1, "al"), a_claim(2, "al", own=5), a_claim(3, "bo")]
     turns = line_up(claims, PATIENT, load("fairshare"), FACTS)
-    holdings = [Holding(2, 1, 40, 0, 0), Holding(3, 1, 20, 0, 0)]
+    holdings = [Occupancy(2, 1, 40, 0, 0), Occupancy(3, 1, 20, 0, 0)]
     found = standings(turns, holdings, wants(claims), [])
     assert {id: one.share for id, one in found.items()} == {1: 0.0, 2: 30.0, 3: 30.0}

@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.flow.views.dependency_graph import Edge
-from modules.predictor.eta.campaign_end import Interval
+from cigri.flow.views.dependency_graph import DependencyEdge
+from modules.predictor.eta.campaign_end import EndInterval
 from modules.predictor.eta.own_time import own_times
-from modules.predictor.eta.path import OwnTime, behind, ends
+from modules.predictor.eta.path import OwnDuration, behind, ends
 from tests.modules.test_predictor import progress
 
 seconds = st.floats(0, 1e6)
-Graph = tuple[dict[int, OwnTime], list[Edge]]
+Graph = tuple[dict[int, OwnDuration], list[DependencyEdge]]
 
 
-def certain(time: float) -> Interval:
-    return Interval(time, time, time)
+def certain(time: float) -> EndInterval:
+    return EndInterval(time, time, time)
 
 
 @st.composite
@@ -25,13 +25,13 @@ def graphs(draw: st.DrawFn) -> Graph:
     """Campaigns 1 to n, of which later ones wait for earlier ones; of some nothing is known."""
     number = draw(st.integers(1, 7))
     times = st.one_of(st.none(), seconds.map(certain))
-    own = {id: OwnTime(draw(times), draw(st.floats(0, 100))) for id in range(1, number + 1)}
+    own = {id: OwnDuration(draw(times), draw(st.floats(0, 100))) for id in range(1, number + 1)}
     pairs = [(later, first) for later in own for first in own if first < later]
     chosen = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
-    return own, [Edge(*pair, draw(st.booleans()), draw(st.integers(0, 9)) == 0) for pair in chosen]
+    return own, [DependencyEdge(*pair, draw(st.booleans()), draw(st.integers(0, 9)) == 0) for pair in chosen]
 
 
-def paths_behind(campaign_id: int, own: Mapping[int, OwnTime], edges: Sequence[Edge]) -> Iterator[float]:
+def paths_behind(campaign_id: int, own: Mapping[int, OwnDuration], edges: Sequence[DependencyEdge]) -> Iterator[float]:
     """The seconds of each path, looked at one by one."""
     yield 0.0
     for edge in edges:
@@ -41,7 +41,7 @@ def paths_behind(campaign_id: int, own: Mapping[int, OwnTime], edges: Sequence[E
             yield from (alone + rest for rest in paths_behind(edge.campaign_id, own, edges))
 
 
-def end_of(campaign_id: int, own: Mapping[int, OwnTime], edges: Sequence[Edge]) -> float | None:
+def end_of(campaign_id: int, own: Mapping[int, OwnDuration], edges: Sequence[DependencyEdge]) -> float | None:
     """By recursion: None where it is not known."""
     begin, side_by_side = 0.0, [0.0]
     for edge in (edge for edge in edges if edge.campaign_id == campaign_id):
@@ -83,23 +83,27 @@ def test_without_edges_each_takes_its_own_time(graph: Graph) -> None:
 
 
 def test_bounds_add_up_along_the_path() -> None:
-    own = {1: OwnTime(Interval(1, 2, 4)), 2: OwnTime(Interval(10, 20, 40)), 3: OwnTime(Interval(5, 6, 7))}
-    assert ends(own, [Edge(2, 1), Edge(3, 1)]) == {
-        1: Interval(1, 2, 4),
-        2: Interval(11, 22, 44),
-        3: Interval(6, 8, 11),
+    own = {
+        1: OwnDuration(EndInterval(1, 2, 4)),
+        2: OwnDuration(EndInterval(10, 20, 40)),
+        3: OwnDuration(EndInterval(5, 6, 7)),
+    }
+    assert ends(own, [DependencyEdge(2, 1), DependencyEdge(3, 1)]) == {
+        1: EndInterval(1, 2, 4),
+        2: EndInterval(11, 22, 44),
+        3: EndInterval(6, 8, 11),
     }
 
 
 def test_a_diamond_takes_its_slower_side() -> None:
-    own = {id: OwnTime(certain(time), 1.0) for id, time in ((1, 10.0), (2, 100.0), (3, 5.0), (4, 7.0))}
-    edges = [Edge(2, 1), Edge(3, 1), Edge(4, 2), Edge(4, 3)]
+    own = {id: OwnDuration(certain(time), 1.0) for id, time in ((1, 10.0), (2, 100.0), (3, 5.0), (4, 7.0))}
+    edges = [DependencyEdge(2, 1), DependencyEdge(3, 1), DependencyEdge(4, 2), DependencyEdge(4, 3)]
     assert ends(own, edges)[4] == certain(117.0)
     assert behind(own, edges) == {1: 107.0, 2: 7.0, 3: 7.0}
 
 
 def test_what_has_ended_already_holds_nobody_up() -> None:
-    assert ends({2: OwnTime(certain(5.0))}, [Edge(2, 1)]) == {2: certain(5.0)}
+    assert ends({2: OwnDuration(certain(5.0))}, [DependencyEdge(2, 1)]) == {2: certain(5.0)}
 
 
 def test_what_has_not_begun_is_thought_to_get_the_cores_of_what_it_waits_for() -> None:
@@ -108,9 +112,9 @@ def test_what_has_not_begun_is_thought_to_get_the_cores_of_what_it_waits_for() -
     last = progress(remaining=10)._replace(campaign_id=3, guess=60.0)
     unknown = progress(remaining=10)._replace(campaign_id=4)
     totals = {part.campaign_id: part for part in (running, guessed, last, unknown)}
-    own = own_times(totals, {1: certain(400.0)}, [Edge(2, 1), Edge(3, 2), Edge(4, 1)])
+    own = own_times(totals, {1: certain(400.0)}, [DependencyEdge(2, 1), DependencyEdge(3, 2), DependencyEdge(4, 1)])
     assert own[1].left == certain(400.0)
-    assert own[2].left == Interval(75.0, 150.0, 300.0)  # 50 tasks of 30 s on 10 cores
-    assert own[3].left == Interval(30.0, 60.0, 120.0)
+    assert own[2].left == EndInterval(75.0, 150.0, 300.0)  # 50 tasks of 30 s on 10 cores
+    assert own[3].left == EndInterval(30.0, 60.0, 120.0)
     assert own[4].left is None
-    assert behind(own, [Edge(2, 1), Edge(3, 2)]) == {1: 210.0, 2: 60.0}
+    assert behind(own, [DependencyEdge(2, 1), DependencyEdge(3, 2)]) == {1: 210.0, 2: 60.0}

@@ -6,12 +6,12 @@ from math import exp
 import pytest
 
 from cigri.errors import ConfigError
-from cigri.flow.affinities_and_targets import Affinity, Subject
+from cigri.flow.affinities_and_targets import Principal, UserAffinity
 from cigri.flow.fair_share_usage import Consumption
-from cigri.flow.views.cluster_demands import BegunCampaign, Claim
+from cigri.flow.views.cluster_demands import BegunCampaign, PendingCampaign
 from cigri.settings.sections import PolicySettings
-from cigri.states import CampaignType, SubjectKind
-from modules.metascheduler.policies import Facts, load, names
+from cigri.states import CampaignType, PrincipalKind
+from modules.metascheduler.policies import PolicyFacts, load, names
 from modules.metascheduler.policies.affinity import order as affinity
 from modules.metascheduler.policies.eta import order as eta
 from modules.metascheduler.policies.fairshare import dues, karma
@@ -34,14 +34,14 @@ def a_claim(
     waited: float = 0.0,
     eta: datetime | None = None,
     pressure: float = 0.0,
-) -> Claim:
-    return Claim(campaign, type, user, project, priority, waited, eta, pressure, clusters)
+) -> PendingCampaign:
+    return PendingCampaign(campaign, type, user, project, priority, waited, eta, pressure, clusters)
 
 
 def test_each_policy_is_found_by_its_name_and_no_other() -> None:
     assert {"affinity", "fifo"} <= set(names())
     for name in names():
-        assert load(name)([], Facts()) == []
+        assert load(name)([], PolicyFacts()) == []
     with pytest.raises(ConfigError, match=r"no policy 'fofi'; there are: affinity, .*fifo"):
         load("fofi")
 
@@ -49,17 +49,17 @@ def test_each_policy_is_found_by_its_name_and_no_other() -> None:
 def test_the_example_of_the_note_of_2009() -> None:
     """cluster1: affinities campaign1, campaign2; others campaign3. cluster2: campaign2; others campaign1, campaign3."""
     claims = [a_claim(1, user="one"), a_claim(2, user="two"), a_claim(3, user="three")]
-    facts = Facts(frozenset({Affinity("one", 1), Affinity("two", 1), Affinity("two", 2)}))
+    facts = PolicyFacts(frozenset({UserAffinity("one", 1), UserAffinity("two", 1), UserAffinity("two", 2)}))
     launched = [(turn.campaign_id, turn.clusters) for turn in line_up(claims, SETTINGS, affinity, facts)]
     assert launched == [(1, (1,)), (2, (1, 2)), (1, (2,)), (3, (1, 2))]
 
 
 def test_without_affinities_the_first_comes_first() -> None:
     claims = [a_claim(2), a_claim(1)]
-    assert line_up(claims, SETTINGS, affinity, Facts()) == [
-        turn._replace(rank=(2.0, 0.0, 1.0, turn.campaign_id)) for turn in line_up(claims, SETTINGS, fifo, Facts())
+    assert line_up(claims, SETTINGS, affinity, PolicyFacts()) == [
+        turn._replace(rank=(2.0, 0.0, 1.0, turn.campaign_id)) for turn in line_up(claims, SETTINGS, fifo, PolicyFacts())
     ]
-    assert [turn.campaign_id for turn in line_up(claims, SETTINGS, fifo, Facts())] == [1, 2]
+    assert [turn.campaign_id for turn in line_up(claims, SETTINGS, fifo, PolicyFacts())] == [1, 2]
 
 
 @pytest.mark.parametrize("name", names())
@@ -67,7 +67,7 @@ def test_the_first_jobs_of_each_campaign_go_first_under_every_policy(name: str) 
     claims = [a_claim(1, user="one", priority=9), a_claim(2, user="two", waited=9999.0), a_claim(3, user="three")]
     begun = {1: BegunCampaign("one", 40, 40), 2: BegunCampaign("two", 0, 0), 3: BegunCampaign("three", 2, 1)}
     settings = PolicySettings(patience=3600.0, handful=1, first_jobs=5)
-    turns = line_up(claims, settings, load(name), Facts(begun=begun))
+    turns = line_up(claims, settings, load(name), PolicyFacts(begun=begun))
     assert [(turn.campaign_id, turn.most) for turn in turns[:3]] == [(2, 1), (2, 5), (3, 3)]
     assert turns[3].campaign_id == 1
     assert all(turn.most is None for turn in turns[3:])
@@ -77,11 +77,11 @@ def test_who_makes_a_hundred_campaigns_of_one_gains_nothing() -> None:
     claims = [a_claim(campaign, user="many" if campaign > 1 else "one") for campaign in range(1, 101)]
     begun = {claim.campaign_id: BegunCampaign(claim.user, 0, 0) for claim in claims}
     settings = PolicySettings(first_jobs=5)
-    first = [turn for turn in line_up(claims, settings, fifo, Facts(begun=begun)) if turn.most]
+    first = [turn for turn in line_up(claims, settings, fifo, PolicyFacts(begun=begun)) if turn.most]
     assert [(turn.campaign_id, turn.most) for turn in first] == [(1, 5), (2, 5)]
     for tasks, most in (((4, 4), [1]), ((6, 6), []), ((50, 50), []), ((7, 4), [3]), ((9, 4), [5])):
         begun[2] = BegunCampaign("many", *tasks)  # as many have begun, and so many of them are in jobs
-        first = [turn for turn in line_up(claims[2:], settings, fifo, Facts(begun=begun)) if turn.most]
+        first = [turn for turn in line_up(claims[2:], settings, fifo, PolicyFacts(begun=begun)) if turn.most]
         assert [(turn.campaign_id, turn.most) for turn in first] == [(3, each) for each in most], tasks
 
 
@@ -92,7 +92,7 @@ def test_priorities_go_before_the_policy_and_tests_before_priorities() -> None:
         a_claim(3, priority=5),
         a_claim(4, type=CampaignType.TEST),
     ]
-    facts = Facts(frozenset({Affinity("two", 1)}))
+    facts = PolicyFacts(frozenset({UserAffinity("two", 1)}))
     for policy in (fifo, affinity):
         assert list(dict.fromkeys(turn.campaign_id for turn in line_up(claims, SETTINGS, policy, facts))) == [
             4,
@@ -109,12 +109,12 @@ def test_the_earliest_end_less_the_time_of_a_task_goes_first_and_unknown_ends_la
         a_claim(3, eta=NOON + timedelta(seconds=50), pressure=100.0),
         a_claim(4, eta=NOON - timedelta(seconds=10)),
     ]
-    assert [turn.campaign_id for turn in line_up(claims, SETTINGS, eta, Facts())] == [3, 4, 2, 1]
+    assert [turn.campaign_id for turn in line_up(claims, SETTINGS, eta, PolicyFacts())] == [3, 4, 2, 1]
 
 
 def test_who_has_waited_too_long_comes_first_the_longest_before_the_others_and_once_more_in_line() -> None:
     claims = [a_claim(1, priority=9), a_claim(2, waited=3601.0), a_claim(3, waited=4000.0), a_claim(4, waited=3600.0)]
-    line = line_up(claims, SETTINGS, fifo, Facts())
+    line = line_up(claims, SETTINGS, fifo, PolicyFacts())
     assert [(turn.campaign_id, turn.most) for turn in line[:2]] == [(3, 10), (2, 10)]
     assert [(turn.campaign_id, turn.most) for turn in line[2:]] == [(1, None), (2, None), (3, None), (4, None)]
 
@@ -125,7 +125,7 @@ def test_karma_is_that_of_oar() -> None:
     due = dues(usage, {})
     assert due == {("one", "p"): 0.5, ("two", "p"): 0.5}
     assert karma(due, usage)["one", "p"] == pytest.approx(2 * (0.6 - 0.5) + 1 * (0.3 - 0.5))
-    targets = {Subject(SubjectKind.USER, "one"): 3.0, Subject(SubjectKind.PROJECT, "q"): 2.0}
+    targets = {Principal(PrincipalKind.USER, "one"): 3.0, Principal(PrincipalKind.PROJECT, "q"): 2.0}
     assert dues([("one", "p"), ("two", "p"), ("two", "q")], targets) == pytest.approx(
         {("one", "p"): 0.25, ("two", "p"): 1 / 12, ("two", "q"): 2 / 3}
     )
@@ -133,17 +133,17 @@ def test_karma_is_that_of_oar() -> None:
 
 def test_several_campaigns_of_a_user_share_what_is_due_to_the_user() -> None:
     claims = [a_claim(1, user="one"), a_claim(2, user="one"), a_claim(3, user="two")]
-    assert [turn.weight for turn in fairshare(claims, Facts())] == pytest.approx([0.25, 0.25, 0.5])
+    assert [turn.weight for turn in fairshare(claims, PolicyFacts())] == pytest.approx([0.25, 0.25, 0.5])
 
 
 def test_who_wants_nothing_now_does_not_count() -> None:
     claims = [a_claim(1, user="one"), a_claim(2, user="two")]
     away = {("away", ""): Consumption(1e9, 1e9)}
-    assert [turn.weight for turn in fairshare(claims, Facts(usage=away))] == pytest.approx([0.5, 0.5])
+    assert [turn.weight for turn in fairshare(claims, PolicyFacts(usage=away))] == pytest.approx([0.5, 0.5])
 
 
 def test_who_has_had_more_than_is_due_gets_less_now() -> None:
     claims = [a_claim(1, user="one"), a_claim(2, user="two")]
     had = {("one", ""): Consumption(75.0, 75.0), ("two", ""): Consumption(25.0, 25.0)}
-    first, second = (turn.weight for turn in fairshare(claims, Facts(usage=had)))
+    first, second = (turn.weight for turn in fairshare(claims, PolicyFacts(usage=had)))
     assert second / first == pytest.approx(exp(4 * 3 * 0.5))

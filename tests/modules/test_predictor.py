@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cigri.estimates.calibration import ToldInterval, calibration
+from cigri.estimates.calibration import IntervalOutcome, calibration
 from cigri.estimates.durations import counted
 from cigri.flow.forecasts import NewForecast
-from cigri.flow.views.campaign_progress import Progress
+from cigri.flow.views.campaign_progress import CampaignProgress
 from modules.predictor import forecast
 from modules.predictor.algorithm_inputs import flow
 from modules.predictor.algorithms import Prediction
@@ -25,15 +25,15 @@ def progress(
     running: int = 0,
     remaining: int = 0,
     width: int = 1,
-) -> Progress:
+) -> CampaignProgress:
     """All that was done was done in the window."""
     total, squares = sum(durations), sum(duration**2 for duration in durations)
     done = len(durations)
     bins = counted(durations)
-    return Progress(1, cluster, width, done, total, squares, done, window, running, 0, remaining, bins)
+    return CampaignProgress(1, cluster, width, done, total, squares, done, window, running, 0, remaining, bins)
 
 
-def forecasts(parts: list[Progress]) -> list[NewForecast]:
+def forecasts(parts: list[CampaignProgress]) -> list[NewForecast]:
     flows = [flow(part, None, {}) for part in parts]
     return forecast(parts, [Prediction(1.0 / part.width) for part in parts], flows, NOW)
 
@@ -91,5 +91,5 @@ def test_the_end_lies_in_its_interval() -> None:
 def test_calibration_is_the_share_of_ends_that_were_told() -> None:
     hour = timedelta(hours=1)
     assert calibration([]) is None
-    told = [ToldInterval(NOW, NOW + hour, NOW + hour * part) for part in (0, 0.5, 1, 2)]
-    assert calibration([*told, ToldInterval(NOW + hour, NOW + hour, NOW)]) == 0.6
+    told = [IntervalOutcome(NOW, NOW + hour, NOW + hour * part) for part in (0, 0.5, 1, 2)]
+    assert calibration([*told, IntervalOutcome(NOW + hour, NOW + hour, NOW)]) == 0.6

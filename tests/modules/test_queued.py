@@ -8,27 +8,27 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select, text, update
 
 from cigri.database import Database
-from cigri.flow.offers import TakenOffer
-from cigri.flow.pending_reasons import Cut, list_cuts
+from cigri.flow.offers import ClaimedOffer
+from cigri.flow.pending_reasons import NewPendingReason, list_cuts
 from cigri.flow.tasks import WaitingTask
-from cigri.flow.views.cluster_demands import Want, list_wants
-from cigri.flow.views.queued_jobs import Queued
-from cigri.flow.views.schedulable_clusters import Room, list_rooms
-from cigri.gateway.transport_gateway import Gateway
-from cigri.runtime.pass_context import Tools
+from cigri.flow.views.cluster_demands import ClusterDemand, list_wants
+from cigri.flow.views.queued_jobs import QueuedJobCounts
+from cigri.flow.views.schedulable_clusters import SchedulableCluster, list_rooms
+from cigri.gateway.transport_gateway import TransportGateway
+from cigri.runtime.pass_context import PassContext
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import PolicySettings, Settings
-from cigri.states import CampaignType, CutReason, JobState
+from cigri.states import CampaignType, JobState, PendingReasonCode
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
 from modules import campaign_schedulers, metascheduler
 from modules.campaign_schedulers import assign
-from modules.campaign_schedulers.jobs.grouping import Size
-from modules.campaign_schedulers.jobs.queue_budget import Queues, Waiting
+from modules.campaign_schedulers.jobs.grouping import JobSize
+from modules.campaign_schedulers.jobs.queue_budget import QueueBudget, QueueOccupancy
 from modules.metascheduler.pending_reasons import explain
 from modules.metascheduler.policies import load
 from modules.metascheduler.progressive_filling import share
-from modules.metascheduler.remaining_capacity import Stock
+from modules.metascheduler.remaining_capacity import RemainingCapacity
 from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
 from tests.modules.test_metascheduler_share import a_want, claims_of
 
@@ -38,17 +38,17 @@ CONFIG = ClusterConfig(driver="local", keep_waiting=100, max_waiting=100)
 SETTINGS = Settings(policy=PolicySettings(scouts=0))
 
 
-def a_room(free: int = 0, waiting: int = 0, running: int = 0, starts: float = 0.0, **config: int) -> Room:
+def a_room(free: int = 0, waiting: int = 0, running: int = 0, starts: float = 0.0, **config: int) -> SchedulableCluster:
     """What waits asks for the same as campaign 1."""
     about = (free, waiting, running, waiting, 100_000, 1.0, "", starts)
-    return Room(1, "c1", CONFIG.model_copy(update=config), *about, queued={1: waiting})
+    return SchedulableCluster(1, "c1", CONFIG.model_copy(update=config), *about, queued={1: waiting})
 
 
-def shared(room: Room, *wants: Want) -> Stock:
+def shared(room: SchedulableCluster, *wants: ClusterDemand) -> RemainingCapacity:
     return share([room], wants, claims_of(wants), SETTINGS.policy)
 
 
-def given_jobs(room: Room, *wants: Want) -> int:
+def given_jobs(room: SchedulableCluster, *wants: ClusterDemand) -> int:
     return sum(shared(room, *wants).given.values())
 
 
@@ -116,9 +116,9 @@ def test_a_test_campaign_has_its_one_job_whatever_waits() -> None:
 
 def test_it_is_told_why_no_more_is_sent() -> None:
     (cut,) = explain(shared(a_room(waiting=8), a_want()._replace(live=8, queued=8)))
-    assert cut == Cut(1, 1, CutReason.MAX_QUEUED, "", 10, 10)
+    assert cut == NewPendingReason(1, 1, PendingReasonCode.MAX_QUEUED, "", 10, 10)
     (cut,) = explain(shared(a_room(keep_waiting=5), a_want()))
-    assert cut.reason is CutReason.FULL
+    assert cut.reason is PendingReasonCode.FULL
 
 
 @given(st.integers(0, 40), st.integers(0, 40), st.integers(1, 30), st.lists(st.integers(0, 40), min_size=1, max_size=4))
@@ -142,7 +142,7 @@ def test_only_the_jobs_with_the_highest_priorities_are_submitted_the_others_are_
         a_cluster(conn, free=0, used=50, keep_waiting=100)
         campaign = a_campaign(conn, 300)
         conn.execute(update(Task).where(Task.c.number >= 295).values(priority=20))
-    tools = Tools(database, SETTINGS, Gateway())
+    tools = PassContext(database, SETTINGS, TransportGateway())
     for _ in range(3):
         metascheduler.run_once(tools)
         campaign_schedulers.run_once(tools)
@@ -150,7 +150,7 @@ def test_only_the_jobs_with_the_highest_priorities_are_submitted_the_others_are_
         sent = select(Task.c.number).join(Attempt, Attempt.c.task_id == Task.c.id).order_by(Task.c.number)
         assert conn.scalars(sent).all() == [0, 1, 2, 3, 4, 295, 296, 297, 298, 299]
         (cut,) = list_cuts(conn, campaign)
-        assert (cut.reason, cut.used, cut.most) == (CutReason.MAX_QUEUED, 10, 10)
+        assert (cut.reason, cut.used, cut.most) == (PendingReasonCode.MAX_QUEUED, 10, 10)
 
 
 def test_what_waits_and_what_starts_in_a_cycle_is_measured(database: Database) -> None:
@@ -174,16 +174,16 @@ ASKED = {1: 10, 2: 20}
 
 
 def queues_of(
-    offered: dict[int, TakenOffer], queued: dict[int, dict[int, int]], asked: dict[int, int] = ASKED
-) -> Queues:
+    offered: dict[int, ClaimedOffer], queued: dict[int, dict[int, int]], asked: dict[int, int] = ASKED
+) -> QueueBudget:
     """Where so many jobs wait on clusters, by what they ask for."""
-    known = {cluster: Queued(sum(jobs.values()), jobs) for cluster, jobs in queued.items()}
-    return Queues(offered, asked, Waiting(known))
+    known = {cluster: QueuedJobCounts(sum(jobs.values()), jobs) for cluster, jobs in queued.items()}
+    return QueueBudget(offered, asked, QueueOccupancy(known))
 
 
 def test_what_one_campaign_has_taken_the_next_one_does_not_get() -> None:
-    waiting, offered = Waiting({}), offers(at_once=0)
-    first, second = Queues(offered, ASKED, waiting), Queues(offered, {7: 10}, waiting)
+    waiting, offered = QueueOccupancy({}), offers(at_once=0)
+    first, second = QueueBudget(offered, ASKED, waiting), QueueBudget(offered, {7: 10}, waiting)
     first.take(1, 1, 4)
     assert second.room(7, 1) == 5  # it is not made yet, and may never be
     first.keep()
@@ -195,9 +195,9 @@ def test_a_test_has_its_job_whatever_waits_there() -> None:
     assert queues_of({1: test}, {1: {10: 99}}).room(1, 1) == 1
 
 
-def offers(*, at_once: int = 3) -> dict[int, TakenOffer]:
+def offers(*, at_once: int = 3) -> dict[int, ClaimedOffer]:
     """Of clusters 1 and 2: 20 jobs, of which so many can start at once on the first; 5 of each kind may wait."""
-    one = TakenOffer(1, 1, 20, 1, 60, "workqueue", CampaignType.DEFAULT, at_once=at_once, most_queued=5)
+    one = ClaimedOffer(1, 1, 20, 1, 60, "workqueue", CampaignType.DEFAULT, at_once=at_once, most_queued=5)
     return {1: one, 2: one._replace(cluster_id=2, at_once=0)}
 
 
@@ -207,7 +207,7 @@ def test_of_several_buckets_none_has_more_waiting_than_it_may() -> None:
 
     def given_of(queued: dict[int, int], asked: dict[int, int] = ASKED, starting: int = 0) -> Counter[int]:
         there = {1: here[1]._replace(starting=starting)}
-        made = assign(tasks, there, {1: Size()}, (), queues_of(there, {1: queued}, asked))
+        made = assign(tasks, there, {1: JobSize()}, (), queues_of(there, {1: queued}, asked))
         return Counter(job.tasks[0].bucket_id for job in made)
 
     assert given_of({}) == {1: 8, 2: 5}
@@ -221,7 +221,7 @@ def test_a_bucket_that_waits_on_one_cluster_goes_to_another() -> None:
     queues = queues_of(offers(at_once=0), {1: {10: 5, 20: 4}})
     assert queues.full() == {(1, 1)}
     tasks = [WaitingTask(number, 1, 0, 10) for number in range(9)]
-    made = assign(tasks, offers(at_once=0), {1: Size(), 2: Size()}, (), queues)
+    made = assign(tasks, offers(at_once=0), {1: JobSize(), 2: JobSize()}, (), queues)
     assert [job.cluster_id for job in made] == [2] * 5
     assert queues.full() == {(1, 1), (1, 2)}
 
@@ -229,7 +229,7 @@ def test_a_bucket_that_waits_on_one_cluster_goes_to_another() -> None:
 def test_a_job_that_runs_several_tasks_side_by_side_waits_for_as_many_cores() -> None:
     queues = queues_of(offers(at_once=2), {1: {10: 3}})
     tasks = [WaitingTask(number, 1, 0, 10) for number in range(20)]
-    made = assign(tasks, {1: offers(at_once=2)[1]}, {1: Size(2, 2)}, (), queues)
+    made = assign(tasks, {1: offers(at_once=2)[1]}, {1: JobSize(2, 2)}, (), queues)
     assert [len(job.tasks) for job in made] == [2, 2]
 
 
@@ -239,7 +239,7 @@ def test_a_bucket_that_waits_does_not_keep_others_waiting(database: Database) ->
         a_campaign(conn, 300)
         conn.execute(text("INSERT INTO buckets (campaign_id, requirements) VALUES (1, '{\"a\": 1}')"))
         conn.execute(update(Task).where(Task.c.number >= 200).values(bucket_id=2))
-    tools = Tools(database, SETTINGS, Gateway())
+    tools = PassContext(database, SETTINGS, TransportGateway())
     waiting = []
     for _ in range(4):
         metascheduler.run_once(tools)

@@ -12,13 +12,13 @@ from cigri.flow.pending_reasons import list_cuts
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.cluster_demands import list_wants
-from cigri.flow.views.occupancy import Recall, list_recalled
+from cigri.flow.views.occupancy import WithdrawalRange, list_recalled
 from cigri.flow.views.queued_jobs import list_queued, lock_queues
 from cigri.flow.views.schedulable_clusters import list_rooms
-from cigri.gateway.transport_gateway import Gateway
-from cigri.runtime.pass_context import Tools
+from cigri.gateway.transport_gateway import TransportGateway
+from cigri.runtime.pass_context import PassContext
 from cigri.settings.sections import PolicySettings, Settings
-from cigri.states import CampaignType, CutReason
+from cigri.states import CampaignType, PendingReasonCode
 from cigri.tables.campaigns import Bucket
 from cigri.tables.jobs import Job
 from cigri.tables.tasks import Task
@@ -39,8 +39,8 @@ def a_campaign(conn: Connection, tasks: int = 50, user: str = "alice", wanted: A
     return put_campaign(conn, new, ["x"] * tasks)
 
 
-def tools(database: Database, order: str = "fifo") -> Tools:
-    return Tools(database, Settings(policy=PolicySettings(scouts=0, order=order)), Gateway())
+def tools(database: Database, order: str = "fifo") -> PassContext:
+    return PassContext(database, Settings(policy=PolicySettings(scouts=0, order=order)), TransportGateway())
 
 
 def waiting(conn: Connection) -> dict[int, int]:
@@ -67,7 +67,7 @@ def test_campaigns_that_ask_for_the_same_share_the_places(database: Database, ot
     assert after_passes(database) == {first: 7, second: 3}
     with database.begin() as conn:
         (cut,) = list_cuts(conn, second)
-        assert (cut.reason, cut.used, cut.most) == (CutReason.MAX_QUEUED, 10, 10)
+        assert (cut.reason, cut.used, cut.most) == (PendingReasonCode.MAX_QUEUED, 10, 10)
 
 
 @pytest.mark.parametrize(
@@ -176,6 +176,6 @@ def test_what_is_taken_back_leaves_its_place(database: Database) -> None:
         cluster = a_cluster(conn, free=0, used=50)
         campaign = a_campaign(conn)
         submitted_jobs(conn, campaign, cluster, 9)
-        recalled = list_recalled(conn, [Recall(campaign, cluster, 2**62)], 5, 4)
+        recalled = list_recalled(conn, [WithdrawalRange(campaign, cluster, 2**62)], 5, 4)
         rooms, wants = without(recalled, list_rooms(conn), list_wants(conn, 10, 60.0))
         assert rooms[0].queued == {wants[0].asked[0]: 5}

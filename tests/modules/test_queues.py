@@ -8,7 +8,7 @@ from sqlalchemy import Connection, text
 from cigri.database import Database
 from cigri.drivers import Capacity
 from cigri.flow.cluster_states import put_cluster_state
-from cigri.flow.views.unwanted_jobs import Patience, Queue, list_queues, list_unwanted
+from cigri.flow.views.unwanted_jobs import QueueLoad, WaitLimits, list_queues, list_unwanted
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.states import KillReason, Outcome
 from modules.killer.queue_length import most_useful
@@ -35,13 +35,13 @@ MANY = 2**31 - 1
     ],
 )
 def test_so_many_waiting_jobs_are_useful(waiting: int, cores: int, free: int, keep: int, useful: int) -> None:
-    assert most_useful(Queue(1, waiting, cores, free, keep), CONFIG) == useful
+    assert most_useful(QueueLoad(1, waiting, cores, free, keep), CONFIG) == useful
 
 
 def unwanted(
     conn: Connection, cluster: int, *, useful: int = MANY, after: float = 61, moves: int = 5
 ) -> dict[int, KillReason]:
-    patience = Patience(900.0, 60.0, moves)
+    patience = WaitLimits(900.0, 60.0, moves)
     set_time(conn, NOON + timedelta(seconds=after))
     found = dict(list_unwanted(conn, {cluster: (100, useful)}, patience))
     set_time(conn, NOON)
@@ -53,7 +53,7 @@ def test_queues_are_as_the_clusters_were_seen(database: Database) -> None:
         cluster = a_cluster(conn, free=3)
         a_cluster(conn, "other")
         submitted_jobs(conn, a_campaign(conn, 4), cluster, 4)
-        assert list_queues(conn) == [Queue(cluster, 4, 4, 3, 0)]
+        assert list_queues(conn) == [QueueLoad(cluster, 4, 4, 3, 0)]
         conn.execute(
             text(
                 "INSERT INTO forecasts (campaign_id, cluster_id, at, ratio, remaining, keep)"

@@ -9,21 +9,28 @@ import pytest
 from sqlalchemy import Connection, text
 
 from cigri.database import Database
-from cigri.database.virtual import VirtualDatabase
+from cigri.database.virtual import VirtualTimeDatabase
 from cigri.flow.kill_requests import ask_kills, take_kills
 from cigri.flow.live_jobs import mark_missing
 from cigri.flow.views.cluster_demands import list_wants
 from cigri.flow.views.invariants import examine
-from cigri.flow.views.occupancy import Holding, Recall, Recalled, count_waiting, list_holdings, list_recalled
+from cigri.flow.views.occupancy import (
+    Occupancy,
+    WithdrawalRange,
+    WithdrawnJob,
+    count_waiting,
+    list_holdings,
+    list_recalled,
+)
 from cigri.flow.views.schedulable_clusters import list_rooms
 from cigri.flow.views.unwanted_jobs import list_queues
-from cigri.states import CutReason, KillReason, Outcome
+from cigri.states import KillReason, Outcome, PendingReasonCode
 from modules.laboratory.scenario import Scenario
-from modules.laboratory.simulated_grid import World
+from modules.laboratory.simulated_grid import SimulatedGrid
 from modules.metascheduler.fairness_withdrawals import (
     BEHIND_ALL,
-    CampaignCores,
-    Shared,
+    CampaignShare,
+    SharingResult,
     news,
     recall,
     recalls,
@@ -32,7 +39,7 @@ from modules.metascheduler.fairness_withdrawals import (
     without,
 )
 from modules.metascheduler.pending_reasons import explain
-from modules.metascheduler.policies import Turn
+from modules.metascheduler.policies import RankedCampaign
 from modules.metascheduler.progressive_filling import share
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 from tests.modules.test_metascheduler_share import NO_SCOUTS, a_room, a_want, claims_of
@@ -40,31 +47,31 @@ from tests.modules.test_metascheduler_share import NO_SCOUTS, a_room, a_want, cl
 pytestmark = pytest.mark.noon
 
 SMALL, GIANT, OTHER = 1, 2, 3
-ABOVE, BELOW, EVEN = CampaignCores(40, 400, 20.0), CampaignCores(0, 20, 20.0), CampaignCores(20, 20, 20.0)
+ABOVE, BELOW, EVEN = CampaignShare(40, 400, 20.0), CampaignShare(0, 20, 20.0), CampaignShare(20, 20, 20.0)
 
 
-def side_by_side(*campaigns: int, weight: float = 1.0) -> list[Turn]:
-    return [Turn(campaign, (1,), (2.0, 0.0), weight) for campaign in campaigns]
+def side_by_side(*campaigns: int, weight: float = 1.0) -> list[RankedCampaign]:
+    return [RankedCampaign(campaign, (1,), (2.0, 0.0), weight) for campaign in campaigns]
 
 
 def test_shares_are_of_the_cores_that_run_and_are_free() -> None:
-    holdings = [Holding(GIANT, 1, 30, 9, 5), Holding(GIANT, 2, 8, 0, 0), Holding(SMALL, 1, 1, 4, 9)]
+    holdings = [Occupancy(GIANT, 1, 30, 9, 5), Occupancy(GIANT, 2, 8, 0, 0), Occupancy(SMALL, 1, 1, 4, 9)]
     wants = [a_want(GIANT, waiting=900), a_want(GIANT, 2, waiting=900), a_want(OTHER, width=4, waiting=3)]
     found = standings(side_by_side(GIANT, SMALL, OTHER), holdings, wants, [a_room(free=3)])
     assert found == {
-        GIANT: CampaignCores(38, 947, 25.0),
-        SMALL: CampaignCores(1, 5, 5.0),
-        OTHER: CampaignCores(0, 12, 12.0),
+        GIANT: CampaignShare(38, 947, 25.0),
+        SMALL: CampaignShare(1, 5, 5.0),
+        OTHER: CampaignShare(0, 12, 12.0),
     }
     assert [one.is_above for one in found.values()] == [True, False, False]
     assert [one.is_below for one in found.values()] == [False, True, True]
 
 
 def test_shares_go_by_weight_and_to_those_of_higher_priority_first() -> None:
-    holdings = [Holding(campaign, 1, 20, 100, 5) for campaign in (GIANT, SMALL, OTHER)]
-    heavy = Turn(SMALL, (1,), (2.0, 0.0), 3.0)
-    starving = Turn(OTHER, (1,), (1.0, -9.0, OTHER), most=10)
-    urgent = Turn(OTHER, (1,), (2.0, -1.0))
+    holdings = [Occupancy(campaign, 1, 20, 100, 5) for campaign in (GIANT, SMALL, OTHER)]
+    heavy = RankedCampaign(SMALL, (1,), (2.0, 0.0), 3.0)
+    starving = RankedCampaign(OTHER, (1,), (1.0, -9.0, OTHER), most=10)
+    urgent = RankedCampaign(OTHER, (1,), (2.0, -1.0))
     even = standings([starving, *side_by_side(GIANT), heavy], holdings, [], [])
     assert {campaign: one.share for campaign, one in even.items()} == {GIANT: 15.0, SMALL: 45.0}
     first = standings([urgent, *side_by_side(GIANT, SMALL)], holdings, [], [a_room(free=80)])
@@ -74,32 +81,32 @@ def test_shares_go_by_weight_and_to_those_of_higher_priority_first() -> None:
 @pytest.mark.parametrize(
     ("small", "last", "sent", "expected"),
     [
-        pytest.param(BELOW, 7, set(), [Recall(GIANT, 1, 7)], id="before its last waiting job"),
-        pytest.param(BELOW, 7, {1}, [Recall(GIANT, 1, BEHIND_ALL)], id="before what it is sent now"),
+        pytest.param(BELOW, 7, set(), [WithdrawalRange(GIANT, 1, 7)], id="before its last waiting job"),
+        pytest.param(BELOW, 7, {1}, [WithdrawalRange(GIANT, 1, BEHIND_ALL)], id="before what it is sent now"),
         pytest.param(BELOW, 0, {2}, [], id="not where it has nothing"),
         pytest.param(EVEN, 7, set(), [], id="not for one that has its share"),
     ],
 )
 def test_what_stands_before_those_below_their_share_is_taken_back(
-    small: CampaignCores, last: int, sent: set[int], expected: list[Recall]
+    small: CampaignShare, last: int, sent: set[int], expected: list[WithdrawalRange]
 ) -> None:
-    holdings = [Holding(GIANT, 1, 40, 9, 5), Holding(SMALL, 1, small.running, int(last > 0), last)]
+    holdings = [Occupancy(GIANT, 1, 40, 9, 5), Occupancy(SMALL, 1, small.running, int(last > 0), last)]
     assert recalls({GIANT: ABOVE, SMALL: small}, holdings, sent) == expected
 
 
 def test_only_those_above_their_share_give_something_back() -> None:
-    holdings = [Holding(GIANT, 1, 20, 9, 5), Holding(OTHER, 1, 9, 9, 9), Holding(4, 1, 9, 9, 9)]
+    holdings = [Occupancy(GIANT, 1, 20, 9, 5), Occupancy(OTHER, 1, 9, 9, 9), Occupancy(4, 1, 9, 9, 9)]
     assert recalls({GIANT: EVEN, OTHER: BELOW, SMALL: BELOW}, holdings, {1}) == []  # 4 is no longer in treatment
 
 
-def shared(recalled: Sequence[Recalled], max_jobs: int | None = None) -> Shared:
+def shared(recalled: Sequence[WithdrawnJob], max_jobs: int | None = None) -> SharingResult:
     """The giant has jobs waiting on dahu; the small one would like to have some there."""
     rooms = [a_room(1, free=0, waiting=20, keep=6)]
     wants = [a_want(SMALL, waiting=5, max_jobs=max_jobs), a_want(GIANT, live=60)]
     standing = {GIANT: ABOVE, SMALL: BELOW}
     return recall(
         standing,
-        [Holding(GIANT, 1, 40, 20, 20)],
+        [Occupancy(GIANT, 1, 40, 20, 20)],
         rooms,
         wants,
         lambda plan: list(recalled) if plan else [],
@@ -107,7 +114,7 @@ def shared(recalled: Sequence[Recalled], max_jobs: int | None = None) -> Shared:
     )
 
 
-BACK = [Recalled(10 + number, GIANT, 1, 1) for number in range(18)]
+BACK = [WithdrawnJob(10 + number, GIANT, 1, 1) for number in range(18)]
 
 
 def test_the_places_are_given_anew_at_once_those_below_first() -> None:
@@ -123,14 +130,14 @@ def test_nothing_is_taken_back_for_one_that_can_be_given_nothing() -> None:
     assert found.stock.given == {}
 
 
-def recalled_of(small: int, giant: int, node: int, *rooms: int) -> list[Recall]:
+def recalled_of(small: int, giant: int, node: int, *rooms: int) -> list[WithdrawalRange]:
     """What is looked for first, the jobs of both having so many cores, and the nodes of these clusters as well."""
-    asked: list[Recall] = []
+    asked: list[WithdrawalRange] = []
     found = [a_room(id, free=0)._replace(node=node) for id in rooms]
     wants = [a_want(SMALL, width=small), a_want(GIANT, width=giant)]
-    holdings = [Holding(GIANT, 1, 40, 20, 20, giant), Holding(SMALL, 1, 0, 8, 30, small)]
+    holdings = [Occupancy(GIANT, 1, 40, 20, 20, giant), Occupancy(SMALL, 1, 0, 8, 30, small)]
 
-    def find(plan: Sequence[Recall]) -> list[Recalled]:
+    def find(plan: Sequence[WithdrawalRange]) -> list[WithdrawnJob]:
         asked.extend(plan)
         return []
 
@@ -147,8 +154,8 @@ def recalled_of(small: int, giant: int, node: int, *rooms: int) -> list[Recall]:
 
 def test_nothing_is_taken_back_where_a_node_has_to_be_gathered() -> None:
     """Neither for jobs that take half a node, nor such jobs, nor where the cluster does not answer."""
-    assert recalled_of(1, 3, 8, 1) == recalled_of(3, 1, 8, 1) == [Recall(GIANT, 1, BEHIND_ALL)]
-    assert recalled_of(1, 4, 0, 1) == [Recall(GIANT, 1, BEHIND_ALL)]  # nobody knows how large a node is
+    assert recalled_of(1, 3, 8, 1) == recalled_of(3, 1, 8, 1) == [WithdrawalRange(GIANT, 1, BEHIND_ALL)]
+    assert recalled_of(1, 4, 0, 1) == [WithdrawalRange(GIANT, 1, BEHIND_ALL)]  # nobody knows how large a node is
     assert recalled_of(1, 4, 8, 1) == recalled_of(4, 1, 8, 1) == recalled_of(1, 3, 8, 2) == []
 
 
@@ -167,7 +174,7 @@ def test_it_is_told_with_the_figures() -> None:
     figures = "18 on c1; its jobs run on 40 cores, its share is 20; below theirs are campaign 1 on 0 of 20"
     assert event.message.endswith(figures)
     (cut,) = (cut for cut in explain(found.stock, taken_back(found)) if cut.campaign_id == GIANT)
-    assert (cut.reason, cut.used, cut.most) == (CutReason.SHARE, 18, 20)
+    assert (cut.reason, cut.used, cut.most) == (PendingReasonCode.SHARE, 18, 20)
 
 
 def test_jobs_that_wait_are_found_the_newest_first(database: Database) -> None:
@@ -178,14 +185,14 @@ def test_jobs_that_wait_are_found_the_newest_first(database: Database) -> None:
         run_jobs(conn, jobs[:2])
         conn.execute(text("UPDATE jobs SET halted_since = now() WHERE id = :id"), {"id": jobs[2]})
         ask_kills(conn, jobs[3:4], KillReason.USER, "alice")
-        assert list_holdings(conn) == [Holding(campaign, cluster, 2, 5, jobs[8])]
+        assert list_holdings(conn) == [Occupancy(campaign, cluster, 2, 5, jobs[8])]
         conn.execute(text("UPDATE jobs SET width = id - :id"), {"id": jobs[0] - 1})
-        assert list_holdings(conn) == [Holding(campaign, cluster, 3, 35, jobs[8], 9)]
-        assert newest(conn, Recall(campaign, cluster, BEHIND_ALL)) == jobs[:3:-1]
-        assert newest(conn, Recall(campaign, cluster, BEHIND_ALL), most=2) == jobs[:6:-1]
-        assert newest(conn, Recall(campaign, cluster, jobs[6])) == [jobs[5], jobs[4]]
-        assert newest(conn, Recall(campaign, cluster + 1, BEHIND_ALL)) == []
-        assert newest(conn, Recall(campaign, cluster, BEHIND_ALL), moves=0) == []
+        assert list_holdings(conn) == [Occupancy(campaign, cluster, 3, 35, jobs[8], 9)]
+        assert newest(conn, WithdrawalRange(campaign, cluster, BEHIND_ALL)) == jobs[:3:-1]
+        assert newest(conn, WithdrawalRange(campaign, cluster, BEHIND_ALL), most=2) == jobs[:6:-1]
+        assert newest(conn, WithdrawalRange(campaign, cluster, jobs[6])) == [jobs[5], jobs[4]]
+        assert newest(conn, WithdrawalRange(campaign, cluster + 1, BEHIND_ALL)) == []
+        assert newest(conn, WithdrawalRange(campaign, cluster, BEHIND_ALL), moves=0) == []
 
 
 @pytest.mark.parametrize(("reason", "times"), [(KillReason.FAIRNESS, 5), (KillReason.FLOOD, 2)])
@@ -198,7 +205,9 @@ def test_a_task_makes_way_as_often_as_others_are_below_their_share(
         campaign = a_campaign(conn, 1)
         for before in range(5):
             jobs = submitted_jobs(conn, campaign, cluster, 1)
-            assert newest(conn, Recall(campaign, cluster, BEHIND_ALL), moves=2) == (jobs if before < times else [])
+            assert newest(conn, WithdrawalRange(campaign, cluster, BEHIND_ALL), moves=2) == (
+                jobs if before < times else []
+            )
             ask_kills(conn, jobs, reason, "metascheduler")
             end_jobs(conn, cluster, jobs, Outcome.WITHDRAWN, exit_code=None)
 
@@ -213,14 +222,14 @@ def test_what_is_no_longer_there_neither_waits_nor_runs_though_its_end_is_not_kn
         jobs = submitted_jobs(conn, campaign, cluster, 9)
         run_jobs(conn, jobs[:4])
         mark_missing(conn, [jobs[0], *jobs[6:]])
-        assert list_holdings(conn) == [Holding(campaign, cluster, 3, 2, jobs[5])]
+        assert list_holdings(conn) == [Occupancy(campaign, cluster, 3, 2, jobs[5])]
         (room,) = list_rooms(conn)
         assert (room.waiting, room.waiting_cores, room.running) == (2, 2, 3)
         (want,) = list_wants(conn, 10, 0.0)
         assert (want.live, want.queued) == (9, 2)  # what may still run counts for all limits
         assert count_waiting(conn, cluster) == 2
         assert [(queue.waiting, queue.waiting_cores) for queue in list_queues(conn)] == [(2, 2)]
-        assert newest(conn, Recall(campaign, cluster, BEHIND_ALL)) == [jobs[5], jobs[4]]
+        assert newest(conn, WithdrawalRange(campaign, cluster, BEHIND_ALL)) == [jobs[5], jobs[4]]
 
 
 def test_one_that_has_begun_meanwhile_goes_on(database: Database) -> None:
@@ -238,7 +247,7 @@ def test_one_that_has_begun_meanwhile_goes_on(database: Database) -> None:
         assert ask_kills(conn, jobs, KillReason.USER, "alice") == 4  # nothing stands in the way of other wishes
 
 
-def newest(conn: Connection, plan: Recall, moves: int = 5, most: int = 100) -> list[int]:
+def newest(conn: Connection, plan: WithdrawalRange, moves: int = 5, most: int = 100) -> list[int]:
     return [job.job_id for job in list_recalled(conn, [plan], moves, most)]
 
 
@@ -254,10 +263,10 @@ CROWD: dict[str, Any] = {
 }
 
 
-def waited(database: VirtualDatabase, recall: int, policy: str = "fairshare") -> float:
+def waited(database: VirtualTimeDatabase, recall: int, policy: str = "fairshare") -> float:
     """Seconds until half of the small campaign has begun."""
     settings = {"policy": {"order": policy, "recall": recall}, "forecast": {"algorithm": "simple"}}
-    World(Scenario.model_validate(CROWD | {"settings": settings}), database, Path("/")).run()
+    SimulatedGrid(Scenario.model_validate(CROWD | {"settings": settings}), database, Path("/")).run()
     statement = (
         "SELECT extract(epoch FROM percentile_disc(0.5) WITHIN GROUP (ORDER BY a.started_at) - min(c.submitted_at))"
         " FROM campaigns c JOIN tasks t ON t.campaign_id = c.id JOIN attempts a ON a.task_id = t.id"
@@ -268,7 +277,7 @@ def waited(database: VirtualDatabase, recall: int, policy: str = "fairshare") ->
         return float(conn.execute(text(statement)).scalar_one())
 
 
-def test_a_newcomer_begins_before_the_jobs_that_a_giant_has_waiting(database: VirtualDatabase) -> None:
+def test_a_newcomer_begins_before_the_jobs_that_a_giant_has_waiting(database: VirtualTimeDatabase) -> None:
     assert waited(database, recall=100) < 140
     with database.begin() as conn:
         taken = conn.execute(
@@ -287,7 +296,7 @@ def test_a_newcomer_begins_before_the_jobs_that_a_giant_has_waiting(database: Vi
 
 
 @pytest.mark.parametrize(("policy", "recall"), [("fairshare", 0), ("fifo", 100)])
-def test_nothing_is_taken_back_where_nobody_wants_it(database: VirtualDatabase, policy: str, recall: int) -> None:
+def test_nothing_is_taken_back_where_nobody_wants_it(database: VirtualTimeDatabase, policy: str, recall: int) -> None:
     assert waited(database, recall, policy) > 140
     with database.begin() as conn:
         assert conn.execute(text("SELECT count(*) FROM kills WHERE reason = 'fairness'")).scalar_one() == 0

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from cigri.drivers import BatchRequest
-from cigri.drivers.local import Local
+from cigri.drivers.local import LocalDriver
 from cigri.errors import ArrayTooLarge
 from cigri.flow.clusters import put_cluster
-from cigri.flow.front_end_stress import FrontEndPace, put_front_end_pace
-from cigri.shell.results import Answer
+from cigri.flow.front_end_stress import FrontEndRate, put_front_end_pace
+from cigri.shell.results import ShellResult
 from modules import campaign_schedulers, metascheduler, runner, updator
 from tests.grid import Grid
 
@@ -69,19 +69,19 @@ def test_a_batch_that_cannot_be_written_leaves_the_others_alone(local: Grid) -> 
 
 def test_an_array_that_is_too_large_is_sent_again_in_parts(local: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch system that takes arrays of two; nothing was refused, so nobody is to blame."""
-    read = Local.parse_submit
+    read = LocalDriver.parse_submit
 
-    def parse_submit(driver: Local, answer: Answer, request: BatchRequest) -> dict[int, str]:
+    def parse_submit(driver: LocalDriver, answer: ShellResult, request: BatchRequest) -> dict[int, str]:
         if request.size > 2:
             raise ArrayTooLarge("too many", 2)
         return read(driver, answer, request)
 
-    def submit(driver: Local, request: BatchRequest) -> str:
+    def submit(driver: LocalDriver, request: BatchRequest) -> str:
         return say(driver, request) if request.size <= 2 else "true"
 
-    say = Local.submit
-    monkeypatch.setattr(Local, "parse_submit", parse_submit)
-    monkeypatch.setattr(Local, "submit", submit)
+    say = LocalDriver.submit
+    monkeypatch.setattr(LocalDriver, "parse_submit", parse_submit)
+    monkeypatch.setattr(LocalDriver, "submit", submit)
     prepare(local, 1, tasks=5)
     assert runner.run_once(local.tools)["batches too large"] == 1
     assert local.one("SELECT config['max_array'] FROM clusters") == 2
@@ -102,7 +102,7 @@ def test_a_cluster_under_stress_gets_fewer_and_smaller_batches(local: Grid) -> N
     metascheduler.run_once(local.tools)
     campaign_schedulers.run_once(local.tools)
     with local.database.begin() as conn:
-        put_front_end_pace(conn, 1, FrontEndPace(0.1, 0.1, "why"))
+        put_front_end_pace(conn, 1, FrontEndRate(0.1, 0.1, "why"))
     assert runner.run_once(local.tools)["submitted jobs"] <= 4  # two batches of two
     assert local.one("SELECT max(size) FROM batches") == 2
     local.kill_all_jobs()

@@ -6,14 +6,14 @@ from random import Random
 import pytest
 
 from cigri.estimates.durations import counted
-from modules.updator.sick_nodes import Tally, find_holes
+from modules.updator.sick_nodes import NodeTally, find_holes
 from modules.updator.sink_clusters import tail
 
 
 def a_tally(
     node: str, done: int, bad: int = 0, *, seconds: float = 100.0, campaign: int = 1, trial: bool = False
-) -> Tally:
-    return Tally(campaign, node, counted([seconds] * done), bad, (), trial)
+) -> NodeTally:
+    return NodeTally(campaign, node, counted([seconds] * done), bad, (), trial)
 
 
 GOOD = [a_tally(f"n{number}", 10) for number in range(4)]
@@ -85,6 +85,6 @@ def test_the_bound_of_the_tail_is_one() -> None:
 
 
 def test_tasks_that_still_run_tell_how_long_tasks_last_and_nothing_of_failures() -> None:
-    running = [Tally(1, f"n{number}", (), 0, counted([60.0] * 3)) for number in range(4)]
+    running = [NodeTally(1, f"n{number}", (), 0, counted([60.0] * 3)) for number in range(4)]
     assert [hole.node for hole in find_holes([*running, a_tally("sick", 9, seconds=0.1)], {}).holes] == ["sick"]
     assert find_holes([*running, a_tally("first", 0, 9)], {}).holes == []

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from cigri.errors import OutcomeUnknown
+from cigri.errors import RemoteOutcomeUnknown
 from cigri.flow.clusters import find_cluster, map_user
 from cigri.flow.stored_inputs import put_sent
 from cigri.flow.views.campaigns import list_campaigns, list_parts
-from cigri.gateway.requests import SendPiece
+from cigri.gateway.requests import AppendToCache
 from cigri.inputs.reading import read_inputs
 from cigri.inputs.store import InputStore, store_of
 from cigri.presentation.run_status import obstacle
@@ -90,12 +90,12 @@ class Gate:
     def __init__(self, grid: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sent: list[int] = []
         self._ask: Any = grid.gateway.ask
-        self.spoil: Callable[[SendPiece], SendPiece] = lambda order: order
+        self.spoil: Callable[[AppendToCache], AppendToCache] = lambda order: order
         self.cluster: Any = None
         monkeypatch.setattr(grid.gateway, "ask", self._count)
 
     def _count(self, cluster: Any, user: str, order: Any) -> Any:
-        if isinstance(order, SendPiece):
+        if isinstance(order, AppendToCache):
             self.sent.append(len(order.content))
             order = self.spoil(order)
         return self._ask(cluster, user, order)
@@ -148,7 +148,7 @@ def test_no_task_starts_before_all_of_it_is_there(
 
 
 def test_what_came_wrong_is_sent_again(local: Grid, tmp_path: Path, gate: Gate) -> None:
-    def spoil(order: SendPiece) -> SendPiece:
+    def spoil(order: AppendToCache) -> AppendToCache:
         gate.spoil = lambda order: order
         return replace(order, content=b"?" + order.content[1:])
 
@@ -165,10 +165,10 @@ def test_what_came_wrong_is_sent_again(local: Grid, tmp_path: Path, gate: Gate) 
 
 
 def test_a_piece_whose_answer_is_lost_is_not_sent_twice(local: Grid, tmp_path: Path, gate: Gate) -> None:
-    def lose(order: SendPiece) -> SendPiece:
+    def lose(order: AppendToCache) -> AppendToCache:
         if len(gate.sent) % 2:
             gate._ask(gate.cluster, local.site.user, order)
-            raise OutcomeUnknown(local.site.name, "the answer was lost")
+            raise RemoteOutcomeUnknown(local.site.name, "the answer was lost")
         return order
 
     with local.database.begin() as conn:

@@ -10,8 +10,8 @@ from cigri.flow.ceilings import Ceilings
 from cigri.flow.clusters import find_cluster, list_clusters
 from cigri.flow.error_budgets import put_refusal
 from cigri.flow.front_end_stress import (
-    FrontEndPace,
-    Strain,
+    FrontEndRate,
+    FrontEndSample,
     list_front_end_paces,
     put_front_end_pace,
     take_front_end_pace,
@@ -21,33 +21,33 @@ from cigri.flow.views.schedulable_clusters import list_rooms
 from cigri.gateway.shell_rendering import parse_load
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import BudgetSettings
-from cigri.shell.results import Answer
-from cigri.states import CutReason
+from cigri.shell.results import ShellResult
+from cigri.states import PendingReasonCode
 from modules.metascheduler.pending_reasons import explain
-from modules.metascheduler.remaining_capacity import Stock
+from modules.metascheduler.remaining_capacity import RemainingCapacity
 from modules.updator.stress import LOWEST, next_pace
 from tests.factories import NOON, a_campaign, a_cluster, set_time, submitted_jobs
 
 pytestmark = pytest.mark.noon
 
-QUICK = FrontEndPace(1.0, 0.5)
+QUICK = FrontEndRate(1.0, 0.5)
 CASES = {
-    "the first answer is usual": (FrontEndPace(), Strain(9.0), FrontEndPace(1.0, 9.0)),
-    "all is well": (QUICK, Strain(0.5, 2.0, 0, 30.0), FrontEndPace(1.0, 0.5)),
-    "slow answers halve it": (QUICK, Strain(6.0, None, 0, 30.0), "it answers in 6.0 s, usually in 0.5 s"),
-    "not so slow that it would matter": (QUICK, Strain(4.9, None, 0, 30.0), ""),
-    "slow, as always there": (FrontEndPace(1.0, 3.0), Strain(11.9, None, 0, 30.0), ""),
+    "the first answer is usual": (FrontEndRate(), FrontEndSample(9.0), FrontEndRate(1.0, 9.0)),
+    "all is well": (QUICK, FrontEndSample(0.5, 2.0, 0, 30.0), FrontEndRate(1.0, 0.5)),
+    "slow answers halve it": (QUICK, FrontEndSample(6.0, None, 0, 30.0), "it answers in 6.0 s, usually in 0.5 s"),
+    "not so slow that it would matter": (QUICK, FrontEndSample(4.9, None, 0, 30.0), ""),
+    "slow, as always there": (FrontEndRate(1.0, 3.0), FrontEndSample(11.9, None, 0, 30.0), ""),
     "slower than always": (
-        FrontEndPace(1.0, 3.0),
-        Strain(12.1, None, 0, 30.0),
+        FrontEndRate(1.0, 3.0),
+        FrontEndSample(12.1, None, 0, 30.0),
         "it answers in 12.1 s, usually in 3.0 s",
     ),
-    "a load": (QUICK, Strain(0.5, 10.1, 0, 30.0), "its load is 10.1 per core, 10 is borne"),
-    "refusals": (QUICK, Strain(0.5, None, 3, 30.0), "it refused jobs of 3 campaigns"),
-    "one campaign refused": (QUICK, Strain(0.5, None, 1, 30.0), ""),
+    "a load": (QUICK, FrontEndSample(0.5, 10.1, 0, 30.0), "its load is 10.1 per core, 10 is borne"),
+    "refusals": (QUICK, FrontEndSample(0.5, None, 3, 30.0), "it refused jobs of 3 campaigns"),
+    "one campaign refused": (QUICK, FrontEndSample(0.5, None, 1, 30.0), ""),
     "all of it": (
         QUICK,
-        Strain(6.0, 11.0, 4, 30.0),
+        FrontEndSample(6.0, 11.0, 4, 30.0),
         "it answers in 6.0 s, usually in 0.5 s; its load is 11.0 per core, 10 is borne; it refused jobs of 4 campaigns",
     ),
 }
@@ -57,7 +57,7 @@ CASES = {
 def test_what_is_stress(case: str) -> None:
     before, seen, after = CASES[case]
     found = next_pace(before, seen, 10.0)
-    if isinstance(after, FrontEndPace):
+    if isinstance(after, FrontEndRate):
         assert found == after
     else:
         assert (found.pace, found.why) == (0.5 if after else 1.0, after)
@@ -66,31 +66,35 @@ def test_what_is_stress(case: str) -> None:
 def test_stress_halves_the_pace_in_half_a_minute_and_ten_minutes_heal_it() -> None:
     pace = QUICK
     for _ in range(6):
-        pace = next_pace(pace, Strain(8.0, None, 0, 5.0), 10.0)
+        pace = next_pace(pace, FrontEndSample(8.0, None, 0, 5.0), 10.0)
     assert pace.pace == pytest.approx(0.5, rel=0.01)
     for _ in range(100):
-        pace = next_pace(pace, Strain(8.0, None, 0, 5.0), 10.0)
+        pace = next_pace(pace, FrontEndSample(8.0, None, 0, 5.0), 10.0)
     assert pace.pace == LOWEST
     assert pace.usual is not None
     assert pace.usual < 2.0  # stress is not taken for what is usual
     why = pace.why
-    pace = next_pace(pace, Strain(0.5, None, 0, 1000.0), 10.0)  # nobody looked for long: that counts as a minute
+    pace = next_pace(
+        pace, FrontEndSample(0.5, None, 0, 1000.0), 10.0
+    )  # nobody looked for long: that counts as a minute
     assert pace.pace == pytest.approx(LOWEST + 0.1)
     assert pace.why == why
     for _ in range(9):
-        pace = next_pace(pace, Strain(0.5, None, 0, 60.0), 10.0)
+        pace = next_pace(pace, FrontEndSample(0.5, None, 0, 60.0), 10.0)
     assert (pace.pace, pace.why) == (1.0, "")
 
 
 def test_what_is_usual_follows_quicker_answers_soon_and_slower_ones_in_hours() -> None:
-    assert next_pace(FrontEndPace(1.0, 2.0), Strain(1.0, None, 0, 5.0), 10.0).usual == pytest.approx(1.8)
-    assert next_pace(FrontEndPace(1.0, 2.0), Strain(3.0, None, 0, 60.0), 10.0).usual == pytest.approx(2.0 + 1 / 240)
+    assert next_pace(FrontEndRate(1.0, 2.0), FrontEndSample(1.0, None, 0, 5.0), 10.0).usual == pytest.approx(1.8)
+    assert next_pace(FrontEndRate(1.0, 2.0), FrontEndSample(3.0, None, 0, 60.0), 10.0).usual == pytest.approx(
+        2.0 + 1 / 240
+    )
 
 
 def test_the_load_is_read_or_not_there() -> None:
-    assert parse_load(Answer(0, "5.00 2\n", "")) == 2.5
+    assert parse_load(ShellResult(0, "5.00 2\n", "")) == 2.5
     for out in ("", "busy", "1.0 0\n", "1,5 2\n"):
-        assert parse_load(Answer(1, out, "")) is None
+        assert parse_load(ShellResult(1, out, "")) is None
 
 
 def test_refusals_are_told_once_and_counted_by_campaign(database: Database) -> None:
@@ -103,8 +107,8 @@ def test_refusals_are_told_once_and_counted_by_campaign(database: Database) -> N
         set_time(conn, NOON + timedelta(seconds=7))
         assert take_front_end_pace(conn, cluster) == (QUICK, 2, 7.0)
         set_time(conn, NOON)
-        put_front_end_pace(conn, cluster, FrontEndPace(0.5, 0.5, "why"))
-        assert take_front_end_pace(conn, cluster) == (FrontEndPace(0.5, 0.5, "why"), 0, 0.0)
+        put_front_end_pace(conn, cluster, FrontEndRate(0.5, 0.5, "why"))
+        assert take_front_end_pace(conn, cluster) == (FrontEndRate(0.5, 0.5, "why"), 0, 0.0)
         assert list_front_end_paces(conn)[cluster] == 0.5
 
 
@@ -117,7 +121,7 @@ def test_a_cluster_under_stress_is_visited_less_often(database: Database) -> Non
             return bool(list_clusters(conn, "updator", due_only=True))
 
         assert (is_due(4), is_due(6)) == (False, True)
-        put_front_end_pace(conn, cluster, FrontEndPace(0.1, 0.5, "why"))
+        put_front_end_pace(conn, cluster, FrontEndRate(0.1, 0.5, "why"))
         assert (is_due(49), is_due(51)) == (False, True)
 
 
@@ -126,13 +130,13 @@ def test_it_is_offered_less_and_the_figures_are_told(database: Database) -> None
         cluster = a_cluster(conn, free=50, max_waiting=100)
         campaign = a_campaign(conn, 200)
         submitted_jobs(conn, campaign, cluster, 5)
-        put_front_end_pace(conn, cluster, FrontEndPace(0.1, 0.5, "it answers in 8.0 s, usually in 0.5 s"))
-        stock = Stock(list_rooms(conn), list_wants(conn, 10, 3600.0), Ceilings({}, {}, {}))
+        put_front_end_pace(conn, cluster, FrontEndRate(0.1, 0.5, "it answers in 8.0 s, usually in 0.5 s"))
+        stock = RemainingCapacity(list_rooms(conn), list_wants(conn, 10, 3600.0), Ceilings({}, {}, {}))
         (want,) = stock.open_to(campaign, [cluster])
         assert stock.most(want) == 5  # ten may wait, and five do
         stock.take(want, 5)
         (cut,) = explain(stock)
-        assert (cut.reason, cut.used, cut.most) == (CutReason.STRESS, 10, 10)
+        assert (cut.reason, cut.used, cut.most) == (PendingReasonCode.STRESS, 10, 10)
         assert cut.name == "it answers in 8.0 s, usually in 0.5 s"
 
 
@@ -142,7 +146,7 @@ def test_a_migration_later_all_is_at_its_usual_pace(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
         a_campaign(conn, 1)
-        put_front_end_pace(conn, cluster, FrontEndPace(0.1, 0.5, "why"))
+        put_front_end_pace(conn, cluster, FrontEndRate(0.1, 0.5, "why"))
         conn.execute(text("INSERT INTO cuts VALUES (1, 1, 'stress', 'why', 1, 1, now())"))
     schema.downgrade(database, "0014")
     schema.upgrade(database)

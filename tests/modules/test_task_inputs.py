@@ -13,7 +13,7 @@ from cigri.flow.clusters import map_user
 from cigri.flow.stored_inputs import put_many_sent
 from cigri.flow.submissions import put_tasks
 from cigri.flow.views.campaigns import list_campaigns, list_parts
-from cigri.gateway.requests import SendFiles, SendPiece
+from cigri.gateway.requests import AppendToCache, SendFiles
 from cigri.identity.callers import Caller
 from cigri.inputs.store import InputStore, store_of
 from cigri.inputs.task_files import read_files
@@ -91,7 +91,7 @@ class Counting:
     def _count(self, cluster: Any, user: str, order: Any) -> Any:
         if isinstance(order, SendFiles):
             self.sums += order.sums
-        if isinstance(order, SendPiece) and order.offset == 0:
+        if isinstance(order, AppendToCache) and order.offset == 0:
             self.sums.append(order.file.sha256)
         return self._ask(cluster, user, order)
 

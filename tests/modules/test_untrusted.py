@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from cigri.errors import OutcomeUnknown
+from cigri.errors import RemoteOutcomeUnknown
 from cigri.flow.clusters import ClusterRow
-from cigri.gateway.transport_gateway import Gateway
-from cigri.shell.results import Answer
+from cigri.gateway.transport_gateway import TransportGateway
+from cigri.shell.results import ShellResult
 from cigri.transports.persistent_shell import LARGEST_ANSWER
 from modules import updator
 from tests.grid import Grid, until
@@ -100,7 +100,7 @@ def test_the_repeated_record_of_a_task_does_not_end_its_jobs_next_one(running: G
     row = running.rows("SELECT task_id FROM attempts WHERE job_id = 1 AND position = 1")[0]
     post(running, f"{batch}-1", f"end 1 1 {row['task_id']} 1 1 0 exit 1700000000000 5 n r .\n")
     for _ in range(2):
-        with closing(Gateway()) as gateway:
+        with closing(TransportGateway()) as gateway:
             updator.run_once(running.tools._replace(gateway=gateway))
     assert running.rows("SELECT outcome::text FROM attempts WHERE job_id = 1 ORDER BY position") == [
         {"outcome": "success"},
@@ -109,12 +109,12 @@ def test_the_repeated_record_of_a_task_does_not_end_its_jobs_next_one(running: G
     assert running.one("SELECT state::text FROM jobs WHERE id = 1") == "running"
 
 
-class Odd(Gateway):
+class Odd(TransportGateway):
     """The account `ghost` is another name of ours, and its shell says odd things while `is_odd`."""
 
     is_odd = True
 
-    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
+    def run(self, cluster: ClusterRow, user: str, script: str) -> ShellResult:
         answer = super().run(cluster, self.visitor(cluster), script)
         return answer._replace(out=answer.out.replace("cigri-outbox 1", "ghost")) if self.is_odd else answer
 
@@ -139,12 +139,12 @@ def test_an_account_that_talks_nonsense_is_its_own_users_trouble(running: Grid) 
     (Path(running.place) / "go").touch()
 
 
-class Flooding(Gateway):
+class Flooding(TransportGateway):
     """The account `ghost` is another name of ours, and its shell says more than anybody listens to while `floods`."""
 
     floods = True
 
-    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
+    def run(self, cluster: ClusterRow, user: str, script: str) -> ShellResult:
         flood = f"head -c {LARGEST_ANSWER + 1} /dev/zero | tr '\\0' x\n" if user == "ghost" and self.floods else ""
         return super().run(cluster, self.visitor(cluster), flood + script)
 
@@ -169,12 +169,12 @@ def test_an_account_that_says_too_much_is_its_own_users_trouble(running: Grid) -
     assert running.rows("SELECT 1 FROM events WHERE closed_at IS NULL") == []
 
 
-class Slow(Gateway):
+class Slow(TransportGateway):
     """To tell of more than a thousand files takes longer than anybody waits."""
 
-    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
+    def run(self, cluster: ClusterRow, user: str, script: str) -> ShellResult:
         if any(int(found) > 2 * 1000 for found in re.findall(r"head -n (\d+)", script)):
-            raise OutcomeUnknown(cluster.name, "no answer within 60 s")
+            raise RemoteOutcomeUnknown(cluster.name, "no answer within 60 s")
         return super().run(cluster, user, script)
 
 

@@ -4,8 +4,8 @@ import pytest
 from sqlalchemy import insert
 
 from cigri.database import Database
-from cigri.flow.views.cluster_demands import Want
-from cigri.flow.views.schedulable_clusters import Room, list_rooms
+from cigri.flow.views.cluster_demands import ClusterDemand
+from cigri.flow.views.schedulable_clusters import SchedulableCluster, list_rooms
 from cigri.states import CampaignType
 from cigri.tables.resources import NodeClass
 from modules.metascheduler.progressive_filling import share
@@ -15,11 +15,11 @@ from tests.modules.test_metascheduler_share import NO_SCOUTS, a_room, a_want, cl
 NARROW, WIDE, WIDER = 1, 2, 3
 
 
-def a_node_room(*, node: int = 8, total: int = 32, keep: int = 2, **changes: int) -> Room:
+def a_node_room(*, node: int = 8, total: int = 32, keep: int = 2, **changes: int) -> SchedulableCluster:
     return a_room(free=4, keep=keep, **changes)._replace(node=node, total=total)
 
 
-def given(room: Room, *wants: Want) -> dict[int, int]:
+def given(room: SchedulableCluster, *wants: ClusterDemand) -> dict[int, int]:
     """Jobs by campaign."""
     stock = share([room], list(wants), claims_of(wants), NO_SCOUTS)
     return {campaign: jobs for (campaign, _), jobs in stock.given.items() if jobs}
@@ -64,7 +64,7 @@ def test_of_several_the_first_in_line_comes_first() -> None:
         "too small",
     ],
 )
-def test_whoever_is_first_in_line_goes_first_otherwise(room: Room, wide: Want) -> None:
+def test_whoever_is_first_in_line_goes_first_otherwise(room: SchedulableCluster, wide: ClusterDemand) -> None:
     assert WIDE not in given(room, a_want(NARROW), wide)
 
 

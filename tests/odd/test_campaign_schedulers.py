@@ -8,23 +8,23 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cigri.flow.offers import TakenOffer
+from cigri.flow.offers import ClaimedOffer
 from cigri.flow.tasks import Backlog, WaitingTask
-from cigri.flow.views.job_sizing import Crew, Ground, SharePace
-from cigri.flow.views.stragglers import LiveTry
+from cigri.flow.views.job_sizing import DurationStatistics, JobSizingStatistics, LiveJobTotals
+from cigri.flow.views.stragglers import Straggler
 from cigri.states import CampaignType
-from modules.campaign_schedulers import Place, assign, load, names
+from modules.campaign_schedulers import JobSlots, assign, load, names
 from modules.campaign_schedulers.finalize import replicate
-from modules.campaign_schedulers.jobs.completion_model import Outlook
-from modules.campaign_schedulers.jobs.grouping import OfferedRoom, Size, size, start_rate
-from modules.campaign_schedulers.jobs.longest_first import Offered, portions
+from modules.campaign_schedulers.jobs.completion_model import CompletionModel
+from modules.campaign_schedulers.jobs.grouping import JobSize, OfferedJobCounts, size, start_rate
+from modules.campaign_schedulers.jobs.longest_first import OfferedJobs, portions
 from tests.odd.figures import binned, counts, floats, is_figure, maybe, plausible, quickly, widths
 
 ids = st.integers(1, 3)
 few = st.integers(1, 5)
 walltimes = st.one_of(st.integers(1, 100_000), st.just(2**31 - 1))
 paces = st.builds(
-    SharePace,
+    JobSizingStatistics,
     campaign_id=st.just(1),
     cluster_id=ids,
     is_temporal=st.booleans(),
@@ -41,10 +41,10 @@ paces = st.builds(
     carried=counts,
     cycle=floats,
 )
-rooms = st.builds(OfferedRoom, st.integers(1, 1000), st.integers(1, 2000), st.integers(1, 9000), walltimes, counts)
+rooms = st.builds(OfferedJobCounts, st.integers(1, 1000), st.integers(1, 2000), st.integers(1, 9000), walltimes, counts)
 grounds = st.lists(
     st.builds(
-        Ground,
+        DurationStatistics,
         cluster_id=ids,
         width=widths,
         walltime=walltimes,
@@ -62,10 +62,10 @@ grounds = st.lists(
     max_size=3,
     unique_by=lambda ground: ground.cluster_id,
 )
-crews = st.builds(Crew, counts, floats, counts, counts)
+crews = st.builds(LiveJobTotals, counts, floats, counts, counts)
 backlogs = st.builds(Backlog, st.integers(1, 2**40), st.integers(1, 2**40), floats, floats)
 tries = st.builds(
-    LiveTry,
+    Straggler,
     task_id=st.integers(1, 5),
     bucket_id=st.just(1),
     attempts=few,
@@ -81,7 +81,9 @@ tries = st.builds(
 
 @quickly
 @given(paces, rooms, st.sampled_from((0.0, 30.0, 1e9)))
-def test_a_job_has_a_size_whatever_was_measured(pace: SharePace, room: OfferedRoom, target: float) -> None:
+def test_a_job_has_a_size_whatever_was_measured(
+    pace: JobSizingStatistics, room: OfferedJobCounts, target: float
+) -> None:
     found = size(pace, room, target)
     assert 1 <= found.side <= max(1, min(pace.side, room.offered))
     assert found.side <= found.tasks < 2**63
@@ -98,11 +100,11 @@ def test_a_rate_of_starts_is_a_number(starts: list[float]) -> None:
 @quickly
 @given(grounds, st.lists(tries, max_size=6), floats, maybe(floats))
 def test_an_outlook_has_figures(
-    grounds: list[Ground], live: list[LiveTry], seconds: float, expected: float | None
+    grounds: list[DurationStatistics], live: list[Straggler], seconds: float, expected: float | None
 ) -> None:
     there = {ground.cluster_id for ground in grounds}
     live = [one for one in live if one.cluster_id in there]
-    outlook = Outlook(grounds, live)
+    outlook = CompletionModel(grounds, live)
     for id in there:
         work = outlook.work(id, seconds, expected)
         found = [work, outlook.speed(id), outlook.seconds(id, work), outlook.completion(id, work)]
@@ -114,13 +116,15 @@ def test_an_outlook_has_figures(
 
 @quickly
 @given(grounds, st.data(), backlogs)
-def test_portions_keep_to_what_is_offered(grounds: list[Ground], data: st.DataObject, backlog: Backlog) -> None:
+def test_portions_keep_to_what_is_offered(
+    grounds: list[DurationStatistics], data: st.DataObject, backlog: Backlog
+) -> None:
     there = sorted(ground.cluster_id for ground in grounds)
-    offers = st.builds(Offered, st.integers(0, 50), st.integers(0, 9)).map(
+    offers = st.builds(OfferedJobs, st.integers(0, 50), st.integers(0, 9)).map(
         lambda one: one._replace(at_once=min(one.jobs, one.at_once))
     )
     offered = {id: data.draw(offers) for id in there}
-    found = portions(Outlook(grounds), {id: data.draw(crews) for id in there}, backlog, offered)
+    found = portions(CompletionModel(grounds), {id: data.draw(crews) for id in there}, backlog, offered)
     sent = Counter[int]()
     for portion in found:
         sent[portion.cluster_id] += portion.jobs
@@ -132,12 +136,12 @@ def test_portions_keep_to_what_is_offered(grounds: list[Ground], data: st.DataOb
 @quickly
 @given(grounds, st.lists(tries, max_size=8), st.dictionaries(ids, st.integers(0, 5)), few, floats)
 def test_replicas_stay_within_their_budget(
-    grounds: list[Ground], live: list[LiveTry], places: dict[int, int], most: int, budget: float
+    grounds: list[DurationStatistics], live: list[Straggler], places: dict[int, int], most: int, budget: float
 ) -> None:
     there = {ground.cluster_id for ground in grounds}
     live = [one for one in live if one.cluster_id in there]
     places = {id: jobs for id, jobs in places.items() if id in there}
-    found = replicate(live, Outlook(grounds, live), places, most, budget)
+    found = replicate(live, CompletionModel(grounds, live), places, most, budget)
     assert sum(one.cost for one in found) <= max(0.0, budget) * (1 + 1e-9)
     assert all(number <= places[id] for id, number in Counter(one.cluster_id for one in found).items())
     assert len({one.task_id for one in found}) == len(found)
@@ -147,12 +151,12 @@ def test_replicas_stay_within_their_budget(
 @given(
     st.lists(st.builds(WaitingTask, st.integers(), few, counts, st.integers(), counts, st.one_of(st.none(), ids)),
              max_size=30, unique_by=lambda task: task.id),
-    st.lists(st.builds(TakenOffer, st.just(1), ids, st.integers(1, 9), widths, walltimes, st.sampled_from(names()),
+    st.lists(st.builds(ClaimedOffer, st.just(1), ids, st.integers(1, 9), widths, walltimes, st.sampled_from(names()),
                        st.just(CampaignType.DEFAULT), st.one_of(st.none(), counts)),
              min_size=1, max_size=3, unique_by=lambda offer: offer.cluster_id),
-    st.builds(Size, few, st.just(1)),
+    st.builds(JobSize, few, st.just(1)),
 )  # fmt: skip
-def test_no_task_goes_twice(tasks: Sequence[WaitingTask], offers: list[TakenOffer], most: Size) -> None:
+def test_no_task_goes_twice(tasks: Sequence[WaitingTask], offers: list[ClaimedOffer], most: JobSize) -> None:
     by_cluster = {offer.cluster_id: offer for offer in offers}
     jobs = assign(tasks, by_cluster, dict.fromkeys(by_cluster, most))
     sent = [task.id for job in jobs for task in job.tasks]
@@ -163,8 +167,8 @@ def test_no_task_goes_twice(tasks: Sequence[WaitingTask], offers: list[TakenOffe
 
 @pytest.mark.parametrize("name", names())
 @quickly
-@given(counts, st.lists(st.builds(Place, ids, st.integers(1, 9), few, st.one_of(st.none(), counts)), max_size=3))
+@given(counts, st.lists(st.builds(JobSlots, ids, st.integers(1, 9), few, st.one_of(st.none(), counts)), max_size=3))
 @example(0, [])
-def test_a_scheduler_chooses_among_any_places(name: str, waiting: int, places: list[Place]) -> None:
+def test_a_scheduler_chooses_among_any_places(name: str, waiting: int, places: list[JobSlots]) -> None:
     chosen = list(load(name)(waiting, places))
     assert sum(len(one.tasks) for one in chosen) <= waiting

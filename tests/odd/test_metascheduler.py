@@ -7,21 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.flow.affinities_and_targets import Affinity, Subject
+from cigri.flow.affinities_and_targets import Principal, UserAffinity
 from cigri.flow.ceilings import Ceiling, Ceilings
 from cigri.flow.fair_share_usage import Consumption
-from cigri.flow.views.cluster_demands import Claim, Want
-from cigri.flow.views.occupancy import Holding, Recall, Recalled
-from cigri.flow.views.schedulable_clusters import Room
+from cigri.flow.views.cluster_demands import ClusterDemand, PendingCampaign
+from cigri.flow.views.occupancy import Occupancy, WithdrawalRange, WithdrawnJob
+from cigri.flow.views.schedulable_clusters import SchedulableCluster
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import PolicySettings
-from cigri.states import CampaignType, CeilingKind, SubjectKind
+from cigri.states import CampaignType, CeilingKind, PrincipalKind
 from modules.metascheduler.fairness_withdrawals import news, recall, standings, taken_back
 from modules.metascheduler.pending_reasons import explain
-from modules.metascheduler.policies import Facts, load, names
+from modules.metascheduler.policies import PolicyFacts, load, names
 from modules.metascheduler.progressive_filling import share
 from modules.metascheduler.ranking import line_up
-from modules.metascheduler.remaining_capacity import Stock
+from modules.metascheduler.remaining_capacity import RemainingCapacity
 from modules.predictor.algorithms import MOST_JOBS
 from tests.odd.figures import counts, dates, floats, is_figure, maybe, quickly, wholes, widths
 
@@ -36,7 +36,7 @@ paces = st.floats(1e-9, 1.0)  # as the table has it
 ratios = st.floats(1e-10, MOST_JOBS)  # as algorithms may give them: test_predictor.py
 rooms = st.lists(
     st.builds(
-        Room,
+        SchedulableCluster,
         ids,
         st.just("c"),
         configs,
@@ -55,7 +55,7 @@ rooms = st.lists(
 )
 wants = st.lists(
     st.builds(
-        Want,
+        ClusterDemand,
         campaign_id=ids,
         cluster_id=ids,
         type=kinds,
@@ -82,9 +82,9 @@ wants = st.lists(
     unique_by=lambda want: (want.campaign_id, want.cluster_id),
 )
 facts = st.builds(
-    Facts,
-    st.frozensets(st.builds(Affinity, users, ids), max_size=3),
-    st.dictionaries(st.builds(Subject, st.sampled_from(SubjectKind), users), floats, max_size=3),
+    PolicyFacts,
+    st.frozensets(st.builds(UserAffinity, users, ids), max_size=3),
+    st.dictionaries(st.builds(Principal, st.sampled_from(PrincipalKind), users), floats, max_size=3),
     st.dictionaries(st.tuples(users, projects), st.builds(Consumption, floats, floats), max_size=4),
 )
 ceilings = st.builds(
@@ -102,7 +102,7 @@ policies = st.builds(
 
 
 @st.composite
-def claims_of(draw: st.DrawFn, wants: Sequence[Want]) -> list[Claim]:
+def claims_of(draw: st.DrawFn, wants: Sequence[ClusterDemand]) -> list[PendingCampaign]:
     found = []
     for id in sorted({want.campaign_id for want in wants}):
         mine = [want for want in wants if want.campaign_id == id]
@@ -110,19 +110,19 @@ def claims_of(draw: st.DrawFn, wants: Sequence[Want]) -> list[Claim]:
         waited, eta, pressure = draw(st.tuples(floats, st.one_of(st.none(), dates), floats))
         clusters, own_priority = tuple(want.cluster_id for want in mine), draw(st.integers(-2, 2))
         about = user, project, priority, waited, eta, pressure, clusters, own_priority
-        found.append(Claim(id, mine[0].type, *about))
+        found.append(PendingCampaign(id, mine[0].type, *about))
     return found
 
 
-def alike(wants: list[Want]) -> list[Want]:
+def alike(wants: list[ClusterDemand]) -> list[ClusterDemand]:
     """A campaign has one type and one number of tasks, whichever cluster is looked at."""
-    first: dict[int, Want] = {}
+    first: dict[int, ClusterDemand] = {}
     for want in wants:
         first.setdefault(want.campaign_id, want)
     return [want._replace(type=first[want.campaign_id].type) for want in wants]
 
 
-def require_storable(stock: Stock) -> None:
+def require_storable(stock: RemainingCapacity) -> None:
     for offer in stock.offers():
         assert 0 < offer.jobs < 2**63
         assert offer.cores == offer.jobs * stock.wants[offer.campaign_id][offer.cluster_id].width
@@ -138,9 +138,9 @@ def require_storable(stock: Stock) -> None:
 @given(rooms, wants, facts, policies, ceilings, st.data())
 def test_clusters_are_shared_whatever_is_told_of_them(
     policy: str,
-    rooms: list[Room],
-    wants: list[Want],
-    facts: Facts,
+    rooms: list[SchedulableCluster],
+    wants: list[ClusterDemand],
+    facts: PolicyFacts,
     settings: PolicySettings,
     ceilings: Ceilings,
     data: st.DataObject,
@@ -155,7 +155,7 @@ def test_clusters_are_shared_whatever_is_told_of_them(
 @quickly
 @given(wants, facts, policies, st.data())
 def test_everybody_stands_in_line(
-    policy: str, wants: list[Want], facts: Facts, settings: PolicySettings, data: st.DataObject
+    policy: str, wants: list[ClusterDemand], facts: PolicyFacts, settings: PolicySettings, data: st.DataObject
 ) -> None:
     claims = data.draw(claims_of(alike(wants)))
     line = line_up(claims, settings, load(policy), facts)
@@ -166,7 +166,7 @@ def test_everybody_stands_in_line(
 
 
 holdings = st.lists(
-    st.builds(Holding, ids, ids, counts, counts, counts, widths),
+    st.builds(Occupancy, ids, ids, counts, counts, counts, widths),
     max_size=9,
     unique_by=lambda held: (held.campaign_id, held.cluster_id),
 )
@@ -175,16 +175,20 @@ holdings = st.lists(
 @quickly
 @given(rooms, wants, holdings, facts, st.data())
 def test_jobs_are_taken_back_only_from_those_above_their_share(
-    rooms: list[Room], wants: list[Want], holdings: list[Holding], facts: Facts, data: st.DataObject
+    rooms: list[SchedulableCluster],
+    wants: list[ClusterDemand],
+    holdings: list[Occupancy],
+    facts: PolicyFacts,
+    data: st.DataObject,
 ) -> None:
     settings, order = PolicySettings(order="fairshare"), load("fairshare")
     wants = [want for want in alike(wants) if want.cluster_id in {room.cluster_id for room in rooms}]
     claims = data.draw(claims_of(wants))
 
-    def find(plan: Sequence[Recall]) -> list[Recalled]:
-        return [Recalled(number, one.campaign_id, one.cluster_id, 1) for number, one in enumerate(plan)]
+    def find(plan: Sequence[WithdrawalRange]) -> list[WithdrawnJob]:
+        return [WithdrawnJob(number, one.campaign_id, one.cluster_id, 1) for number, one in enumerate(plan)]
 
-    def shared(rooms: Sequence[Room], wants: Sequence[Want]) -> Stock:
+    def shared(rooms: Sequence[SchedulableCluster], wants: Sequence[ClusterDemand]) -> RemainingCapacity:
         return share(rooms, wants, claims, settings, order, facts)
 
     standing = standings(line_up(claims, settings, order, facts), holdings, wants, rooms)
@@ -198,4 +202,4 @@ def test_jobs_are_taken_back_only_from_those_above_their_share(
 def test_nothing_is_shared_among_nobody() -> None:
     assert share([], [], []).offers() == []
     for policy in names():
-        assert load(policy)([], Facts()) == []
+        assert load(policy)([], PolicyFacts()) == []

@@ -9,22 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cigri.flow.forecasts import NewForecast
-from cigri.flow.views.campaign_progress import Progress
-from cigri.flow.views.cluster_service import ClusterService
+from cigri.flow.views.campaign_progress import CampaignProgress
+from cigri.flow.views.cluster_service import ClusterServiceCounts
 from cigri.settings.algorithms import names
 from cigri.settings.cluster_config import ClusterConfig, look
-from modules.predictor import EndConditions, forecast
+from modules.predictor import EndFactors, forecast
 from modules.predictor.algorithm_inputs import flow, measure
-from modules.predictor.algorithms import MOST_JOBS, Flow, Prediction, load
+from modules.predictor.algorithms import MOST_JOBS, AlgorithmInputs, Prediction, load
 from modules.predictor.campaign_estimates import deviation, estimate, longest, mean, throughput, together
 from modules.predictor.campaign_work import standing
 from modules.predictor.clamped_inputs import plausible_progress
 from modules.predictor.eta.campaign_end import interval
 from modules.predictor.eta.published_dates import pressure, told
-from modules.predictor.freed_cores import Ending
-from modules.predictor.lifetimes import Lifetimes
-from modules.predictor.local_load import LocalLoadOutlook, SharedCluster, outlook, reached
-from modules.predictor.sharing import Runner, in_line, side_by_side
+from modules.predictor.freed_cores import FreedCores
+from modules.predictor.lifetimes import TaskLifetimes
+from modules.predictor.local_load import LocalLoadModel, SharedCluster, outlook, reached
+from modules.predictor.sharing import RunningCampaign, in_line, side_by_side
 from tests.odd.figures import (
     NOW,
     binned,
@@ -47,7 +47,7 @@ memories = st.fixed_dictionaries(
     | {"sum": signed},
 )
 flows = st.builds(
-    Flow,
+    AlgorithmInputs,
     width=widths,
     running=counts,
     waiting=counts,
@@ -79,7 +79,7 @@ flows = st.builds(
     memory=memories,
 )
 parts = st.builds(
-    Progress,
+    CampaignProgress,
     campaign_id=st.integers(1, 3),
     cluster_id=st.integers(1, 3),
     width=widths,
@@ -108,7 +108,7 @@ parts = st.builds(
 )
 progress = st.lists(parts, max_size=6, unique_by=lambda part: (part.campaign_id, part.cluster_id))
 paces = st.builds(
-    ClusterService,
+    ClusterServiceCounts,
     st.integers(1, 3),
     st.just(ClusterConfig(driver="local")),
     counts,
@@ -130,7 +130,7 @@ paces = st.builds(
     looked_at=st.one_of(st.none(), dates),
     sending=maybe(floats),
 )
-outlooks = st.builds(LocalLoadOutlook, st.floats(0, 1), st.floats(1e-6, 1e10), sums)
+outlooks = st.builds(LocalLoadModel, st.floats(0, 1), st.floats(1e-6, 1e10), sums)
 
 
 def is_storable(one: NewForecast) -> bool:
@@ -151,7 +151,7 @@ def is_storable(one: NewForecast) -> bool:
 @pytest.mark.parametrize("name", names())
 @quickly
 @given(flow=flows)
-def test_an_algorithm_predicts_what_can_be_stored(name: str, flow: Flow) -> None:
+def test_an_algorithm_predicts_what_can_be_stored(name: str, flow: AlgorithmInputs) -> None:
     found = load(name)(flow)
     assert 0 < found.ratio <= MOST_JOBS
     assert all(jobs is None or 0 <= jobs <= 2**31 for jobs in (found.keep, found.send))
@@ -161,21 +161,25 @@ def test_an_algorithm_predicts_what_can_be_stored(name: str, flow: Flow) -> None
 @quickly
 @given(progress, st.dictionaries(st.integers(1, 3), paces), floats, floats, st.sampled_from(("fifo", "fairshare")))
 def test_whatever_was_measured_is_forecast(
-    progress: list[Progress], paces: Mapping[int, ClusterService], cores: float, variance: float, order: str
+    progress: list[CampaignProgress],
+    paces: Mapping[int, ClusterServiceCounts],
+    cores: float,
+    variance: float,
+    order: str,
 ) -> None:
     services = {cluster_id: measure(pace, NOW) for cluster_id, pace in paces.items()}
-    endings = {cluster_id: Ending(cores, variance) for cluster_id in services}
+    endings = {cluster_id: FreedCores(cores, variance) for cluster_id in services}
     seen = [flow(part, services.get(part.cluster_id), endings) for part in progress]
     predictions = [load("lean")(one) for one in seen]
     ages = {part.campaign_id: {part.cluster_id: [1, 0, 3]} for part in progress}
-    found = forecast(progress, predictions, seen, NOW, EndConditions(order, {1: NOW}, ages))
+    found = forecast(progress, predictions, seen, NOW, EndFactors(order, {1: NOW}, ages))
     assert len(found) == len(progress) + len({part.campaign_id for part in progress})
     assert all(is_storable(one) for one in found)
 
 
 @quickly
 @given(st.lists(parts.map(plausible_progress), min_size=1, max_size=3), counts, floats)
-def test_estimates_are_figures(some: list[Progress], tasks: int, chance: float) -> None:
+def test_estimates_are_figures(some: list[CampaignProgress], tasks: int, chance: float) -> None:
     whole = together(some)
     found = [throughput(whole), mean(whole), estimate(whole), deviation(whole), pressure(whole)]
     assert all(is_figure(value) for value in found if value is not None)
@@ -195,7 +199,7 @@ def test_a_date_that_is_told_is_one_of_those_known(
 def test_lifetimes_are_parts_of_tasks(
     ended: list[int], running: list[int], longest: float, again: float, seconds: float
 ) -> None:
-    lifetimes = Lifetimes(ended, running, longest, min(0.9, max(0.0, again)))
+    lifetimes = TaskLifetimes(ended, running, longest, min(0.9, max(0.0, again)))
     assert lifetimes.mean >= 0
     assert isfinite(lifetimes.mean)
     assert 0 <= lifetimes.outlasting(seconds) <= 1
@@ -206,7 +210,7 @@ def test_lifetimes_are_parts_of_tasks(
 @quickly
 @given(st.lists(parts.map(plausible_progress), min_size=1, max_size=3), plausible, plausible, outlooks)
 def test_an_interval_holds_its_end(
-    some: list[Progress], returns: float, begun: float, others: LocalLoadOutlook
+    some: list[CampaignProgress], returns: float, begun: float, others: LocalLoadModel
 ) -> None:
     some = [part._replace(campaign_id=1) for part in some]
     found = standing(some, {}, returns, {1: 2.0})
@@ -229,8 +233,8 @@ def test_others_leave_a_share(places: Sequence[SharedCluster], work: float, chan
 
 
 @quickly
-@given(st.lists(st.builds(Runner, st.integers(1, 5), sums, plausible), unique_by=lambda one: one.campaign_id))
-def test_whoever_runs_ends_some_time(runners: list[Runner]) -> None:
+@given(st.lists(st.builds(RunningCampaign, st.integers(1, 5), sums, plausible), unique_by=lambda one: one.campaign_id))
+def test_whoever_runs_ends_some_time(runners: list[RunningCampaign]) -> None:
     for ends in (in_line(runners), side_by_side(runners)):
         assert ends.keys() <= {one.campaign_id for one in runners}
         assert all(is_figure(seconds) and seconds >= 0 for seconds in ends.values())
@@ -246,6 +250,6 @@ def test_visits_are_as_far_apart_as_they_have_to_be(cycle: float, poll_interval:
 
 def test_nothing_is_forecast_of_nothing() -> None:
     assert forecast([], [], [], NOW) == []
-    assert outlook([]) == LocalLoadOutlook()
+    assert outlook([]) == LocalLoadModel()
     assert in_line([]) == side_by_side([]) == {}
     assert Prediction(1.0).keep is None

@@ -23,8 +23,8 @@ from cigri.estimates.durations import (
     with_running,
 )
 from cigri.estimates.fair_shares import fair_shares
-from cigri.estimates.speeds import WorkDone, known_speeds
-from cigri.estimates.start_dates import LEAST_PRIORITY, MOST_NICE, Due, nice, priority
+from cigri.estimates.speeds import CompletedWork, known_speeds
+from cigri.estimates.start_dates import LEAST_PRIORITY, MOST_NICE, StartDate, nice, priority
 from tests.odd.figures import NOW, binned, counts, dates, floats, is_figure
 
 good = st.floats(0, 1e7, allow_nan=False)
@@ -86,12 +86,12 @@ def test_scaling_keeps_all_that_were_counted(some: list[int], factor: float) -> 
 def test_batch_systems_are_told_a_number_that_they_take(
     date: datetime, now: datetime, origin: datetime, factor: float
 ) -> None:
-    assert 0 <= nice(Due(date, now), origin, factor) <= MOST_NICE
-    assert LEAST_PRIORITY <= priority(Due(date, now)) <= 0
+    assert 0 <= nice(StartDate(date, now), origin, factor) <= MOST_NICE
+    assert LEAST_PRIORITY <= priority(StartDate(date, now)) <= 0
 
 
 def test_a_date_that_was_is_the_first() -> None:
-    assert priority(Due(NOW, NOW)) == 0
+    assert priority(StartDate(NOW, NOW)) == 0
 
 
 names = st.sampled_from("abcd")
@@ -106,9 +106,9 @@ def test_no_share_is_more_than_there_is(total: float, wanted: dict[str, float], 
     assert sum(shares.values()) <= max(total, 0.0) * (1 + 1e-9) or total != total
 
 
-works = st.builds(WorkDone, counts, floats, counts, floats)
+works = st.builds(CompletedWork, counts, floats, counts, floats)
 
 
 @given(st.dictionaries(st.integers(1, 3), works), st.dictionaries(st.integers(1, 3), st.floats(0.01, 100)))
-def test_speeds_are_above_none(seen: dict[int, WorkDone], before: dict[int, float]) -> None:
+def test_speeds_are_above_none(seen: dict[int, CompletedWork], before: dict[int, float]) -> None:
     assert all(0 < speed < inf for speed in known_speeds(seen, before).values())

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cigri.database import server_time
-from cigri.drivers.local import Local
+from cigri.drivers.local import LocalDriver
 from cigri.localbatch import command
 from modules.operator.cluster import check_steps
 from modules.operator.cluster import test as cluster_test
@@ -70,7 +70,7 @@ def test_nodes_that_cannot_be_read_are_no_failure(
     cigri: Cigri, declare: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     declare()
-    monkeypatch.setattr(Local, "nodes", lambda _driver: "echo nonsense")
+    monkeypatch.setattr(LocalDriver, "nodes", lambda _driver: "echo nonsense")
     said = cigri("cluster", "test", "here")
     assert (said.status, marks(said)) == (0, "✓✓✓✓✓✓✓✓!✓")
     assert "docs/reference/resources.md" in said.out

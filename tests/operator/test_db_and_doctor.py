@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.endpoints.dispatch import Here
+from cigri.endpoints.dispatch import InProcessClient
 from cigri.endpoints.health import checks
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.views.invariants import RULES
@@ -82,7 +82,7 @@ def test_operators_are_told_the_same_in_a_browser(cigri: Cigri, database: Databa
         conn.execute(text("UPDATE events SET opened_at = now() - interval '2 days'"))
         conn.execute(text("UPDATE clusters SET failures = 3, blocked_until = now()"))
     told = {check["rule"]: check for check in json.loads(cigri("doctor", "--json").out)["checks"]}
-    _, *found = Here(database, Caller("root", is_operator=True)).ask(checks).checks
+    _, *found = InProcessClient(database, Caller("root", is_operator=True)).ask(checks).checks
     assert [told.get(check.rule) for check in found] == [plain(check) for check in found]
     assert [check.rule for check in found if check.details] == [
         "everything runs that should",

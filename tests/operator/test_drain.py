@@ -7,12 +7,12 @@ import pytest
 from cigri.database import Database
 from cigri.errors import ConfigError
 from cigri.flow.clusters import find_cluster
-from cigri.flow.drains import DrainWish, find_drain
+from cigri.flow.drains import ClusterDrain, find_drain
 from cigri.settings.cluster_config import parse_config
 from tests.operator.conftest import Cigri
 
 
-def _wish(database: Database) -> DrainWish | None:
+def _wish(database: Database) -> ClusterDrain | None:
     with database.begin() as conn:
         cluster = find_cluster(conn, "dahu")
         assert cluster

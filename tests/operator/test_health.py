@@ -4,25 +4,25 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cigri.flow.module_passes import ModuleStanding
+from cigri.flow.module_passes import ModuleStatus
 from cigri.formats.untrusted_text import TRACEBACK
 from cigri.lifecycle import CYCLE
-from modules.operator.installation_health import Health, problems
+from modules.operator.installation_health import InstallationHealth, problems
 from tests.operator.conftest import Cigri
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 LONGEST_PASS = 120.0
 
 
-def standing(name: str, age: float = 5, error: str | None = None) -> ModuleStanding:
-    return ModuleStanding(name, "host", 7, 3, 0, NOW - timedelta(seconds=age), 0.1, {}, error)
+def standing(name: str, age: float = 5, error: str | None = None) -> ModuleStatus:
+    return ModuleStatus(name, "host", 7, 3, 0, NOW - timedelta(seconds=age), 0.1, {}, error)
 
 
-def health(*modules: ModuleStanding, almighty: int | None = 7) -> Health:
-    return Health("here", "", "1", "1", NOW, almighty, False, None, False, modules, (), {})
+def health(*modules: ModuleStatus, almighty: int | None = 7) -> InstallationHealth:
+    return InstallationHealth("here", "", "1", "1", NOW, almighty, False, None, False, modules, (), {})
 
 
-def all_of_the_cycle(age: float = 5) -> list[ModuleStanding]:
+def all_of_the_cycle(age: float = 5) -> list[ModuleStatus]:
     return [standing(name, age) for name in CYCLE]
 
 

@@ -10,10 +10,10 @@ from sqlalchemy import text
 from cigri.database import Database
 from cigri.flow.offers import take_offers
 from cigri.flow.pending_reasons import list_cuts
-from cigri.gateway.transport_gateway import Gateway
-from cigri.runtime.pass_context import Tools
+from cigri.gateway.transport_gateway import TransportGateway
+from cigri.runtime.pass_context import PassContext
 from cigri.settings.sections import Settings
-from cigri.states import CutReason
+from cigri.states import PendingReasonCode
 from modules import metascheduler
 from modules.metascheduler.site_policy import PolicyFailed
 from tests.factories import NOON, a_campaign, a_cluster, set_time, submitted_jobs
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.noon
 def offered(database: Database, **policy: object) -> list[tuple[int, int, int]]:
     """(campaign, cluster, jobs), the first in rank first."""
     settings = Settings.model_validate({"policy": policy})
-    with closing(Gateway()) as gateway:
-        metascheduler.run_once(Tools(database, settings, gateway))
+    with closing(TransportGateway()) as gateway:
+        metascheduler.run_once(PassContext(database, settings, gateway))
     with database.begin() as conn:
         return [(offer.campaign_id, offer.cluster_id, offer.jobs) for offer in take_offers(conn)]
 
@@ -97,7 +97,7 @@ def test_limits_and_quotas_are_declared_listed_obeyed_and_removed(cigri: Cigri, 
     }
     assert offered(database) == [(1, 1, 3), (2, 1, 5)]
     with database.begin() as conn:
-        assert [cut[1:5] for cut in list_cuts(conn, 1)] == [(CutReason.QUOTA_CORES, "*,*,all,alice", 3, 3)]
+        assert [cut[1:5] for cut in list_cuts(conn, 1)] == [(PendingReasonCode.QUOTA_CORES, "*,*,all,alice", 3, 3)]
     assert cigri("quota", "remove", "user", "alice").status == 1
     assert cigri("quota", "remove", "user", "alice", "--cluster", "dahu").status == 0
     assert offered(database) == [(1, 1, 8)]

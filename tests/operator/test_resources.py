@@ -9,7 +9,7 @@ from cigri.database import Database
 from cigri.flow.clusters import find_cluster
 from cigri.flow.discovered_nodes import put_nodes
 from cigri.flow.views.queues import list_queues
-from cigri.resources.nodes import NodeClass
+from cigri.resources.nodes import AlikeNodes
 from tests.factories import a_cluster
 from tests.operator.conftest import Cigri
 
@@ -75,7 +75,7 @@ def test_a_queue_that_is_perhaps_misspelled_is_told(cigri: Cigri, file: Path, da
     with database.begin() as conn:
         cluster = find_cluster(conn, "dahu")
         assert cluster is not None
-        put_nodes(conn, cluster, [NodeClass({"cores": 4}, 1, queue) for queue in ("", "fat", None)])
+        put_nodes(conn, cluster, [AlikeNodes({"cores": 4}, 1, queue) for queue in ("", "fat", None)])
     file.write_text("[cluster.dahu.queue.fatt]")
     said = cigri("resources", "apply", str(file))
     assert said.status == 0

@@ -9,7 +9,7 @@ import pytest
 
 from cigri.errors import CigriError
 from modules.operator import detached_process
-from modules.operator.detached_process import Mark, PidFile
+from modules.operator.detached_process import PidFile, ProcessIdentity
 from tests.operator.conftest import until
 
 pytestmark = pytest.mark.process
@@ -23,7 +23,7 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-def write(path: Path, mark: Mark) -> PidFile:
+def write(path: Path, mark: ProcessIdentity) -> PidFile:
     path.write_text(f"{mark.pid} {mark.start}\n")
     return PidFile(path)
 
@@ -39,7 +39,7 @@ def test_a_claimed_file_tells_the_living_process(tmp_path: Path) -> None:
 
 
 def test_a_second_process_cannot_claim(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
-    other = write(tmp_path / "pid", Mark(sleeper.pid, detached_process.start_of(sleeper.pid)))
+    other = write(tmp_path / "pid", ProcessIdentity(sleeper.pid, detached_process.start_of(sleeper.pid)))
     with pytest.raises(CigriError, match=f"running already, as process {sleeper.pid}"):
         other.claim()
 
@@ -47,7 +47,7 @@ def test_a_second_process_cannot_claim(tmp_path: Path, sleeper: subprocess.Popen
 def test_a_reused_pid_is_recognised_and_never_signalled(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
     boot, _, ticks = detached_process.start_of(sleeper.pid).partition(":")
     for start in (f"{boot}:{int(ticks) - 1}", f"another-boot:{ticks}"):
-        stale = write(tmp_path / "pid", Mark(sleeper.pid, start))
+        stale = write(tmp_path / "pid", ProcessIdentity(sleeper.pid, start))
         assert stale.pid() is None
         assert stale.has_died()
         assert stale.stop(1.0)
@@ -57,7 +57,7 @@ def test_a_reused_pid_is_recognised_and_never_signalled(tmp_path: Path, sleeper:
 
 
 def test_a_killed_process_has_died(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
-    known = write(tmp_path / "pid", Mark(sleeper.pid, detached_process.start_of(sleeper.pid)))
+    known = write(tmp_path / "pid", ProcessIdentity(sleeper.pid, detached_process.start_of(sleeper.pid)))
     assert not known.has_died()
     sleeper.kill()
     until(known.has_died)  # even while it is a zombie
@@ -71,7 +71,7 @@ def test_an_unreadable_file_is_nobody(tmp_path: Path, text: str) -> None:
 
 
 def test_a_process_that_ends_when_asked_is_not_killed(sleeper: subprocess.Popen[bytes]) -> None:
-    assert detached_process.stop(Mark(sleeper.pid, detached_process.start_of(sleeper.pid)), 10.0)
+    assert detached_process.stop(ProcessIdentity(sleeper.pid, detached_process.start_of(sleeper.pid)), 10.0)
     assert sleeper.wait() == -signal.SIGTERM
 
 
@@ -83,7 +83,7 @@ def test_a_process_that_does_not_end_is_killed(tmp_path: Path) -> None:
     )
     process = subprocess.Popen([sys.executable, "-c", script])
     until(ready.exists)
-    assert not detached_process.stop(Mark(process.pid, detached_process.start_of(process.pid)), 0.2)
+    assert not detached_process.stop(ProcessIdentity(process.pid, detached_process.start_of(process.pid)), 0.2)
     assert process.wait() == -signal.SIGKILL
 
 

@@ -17,7 +17,7 @@ from cigri.flow.excluded_nodes import list_excluded_nodes, put_exclusion
 from cigri.identity.callers import Caller
 from cigri.settings.sections import NodeSettings, Settings
 from modules.operator import HERE_ONLY
-from modules.portal.authentication import Identities
+from modules.portal.authentication import Authenticator
 from tests.arch.commands import operator_commands
 from tests.factories import a_campaign, a_cluster
 from tests.operator.conftest import Cigri
@@ -71,7 +71,7 @@ def test_lists_are_told(cigri: Cigri) -> None:
 
 
 def test_who_is_no_operator_is_refused(cigri: Cigri, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Identities, "caller", lambda *_: Caller("mallory"))
+    monkeypatch.setattr(Authenticator, "caller", lambda *_: Caller("mallory"))
     refused = ("quota list", "pools", "cluster show dahu", "cluster map dahu mallory root", "cluster remove dahu")
     for words in (*refused, "quota set user mallory 999", "cluster nodes dahu --admit n1"):
         told = cigri(*words.split())
@@ -82,7 +82,7 @@ def test_who_is_no_operator_is_refused(cigri: Cigri, database: Database, monkeyp
 
 
 def test_operators_let_nobody_run_as_root(cigri: Cigri, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Identities, "caller", lambda *_: Caller("alice", is_operator=True))
+    monkeypatch.setattr(Authenticator, "caller", lambda *_: Caller("alice", is_operator=True))
     told = cigri("cluster", "map", "dahu", "alice", "root")
     assert (told.status, "only root lets jobs run as root, and you are alice" in told.err) == (1, True), told
     assert cigri("cluster", "map", "dahu", "alice", "al").status == 0

@@ -12,7 +12,7 @@ import pytest
 from cigri.database import schema
 from cigri.endpoints import Endpoint, R
 from cigri.endpoints.identity import whoami
-from cigri.endpoints.portal_client import Remote
+from cigri.endpoints.portal_client import PortalClient
 from cigri.errors import DatabaseUnavailable
 from cigri.installation import PORTAL_SOCKET
 from modules.operator.portal import NICENESS
@@ -31,7 +31,7 @@ def portal(grid: Installation) -> int:
 
 
 def asked_of(grid: Installation, endpoint: Endpoint[[], R]) -> R:
-    remote = Remote(grid.data / PORTAL_SOCKET)
+    remote = PortalClient(grid.data / PORTAL_SOCKET)
     try:
         return remote.ask(endpoint)
     finally:

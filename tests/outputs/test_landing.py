@@ -6,24 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from cigri.outputs.assembling import Landing, NotWritten, Standing
+from cigri.outputs.assembling import ExistingDirectory, OutputAssembler, OutputNotWritable
 from cigri.outputs.brought import OutputFile
 from cigri.outputs.destination import read_destination, resolve_destinations
-from cigri.outputs.downloading import CountedTask
-from cigri.outputs.safe_paths import WayBarred, open_directory
+from cigri.outputs.downloading import TaskWithOutputs
+from cigri.outputs.safe_paths import UnsafePath, open_directory
 
-TASK = CountedTask(7, 1, 1, 4)
+TASK = TaskWithOutputs(7, 1, 1, 4)
 FILE = OutputFile(7, 1, b"log/a")
 
 
 @pytest.fixture
-def landing(tmp_path: Path) -> Iterator[Landing]:
-    made = Landing(read_destination(f"{tmp_path}/results/{{number}}"), 3)
+def landing(tmp_path: Path) -> Iterator[OutputAssembler]:
+    made = OutputAssembler(read_destination(f"{tmp_path}/results/{{number}}"), 3)
     yield made
     made.close()
 
 
-def land(landing: Landing, task: CountedTask = TASK, content: bytes = b"abcd") -> bool:
+def land(landing: OutputAssembler, task: TaskWithOutputs = TASK, content: bytes = b"abcd") -> bool:
     landing.begin(task)
     landing.add(OutputFile(task.number, task.attempt, FILE.path), 0, content)
     if not landing.is_whole(task):
@@ -32,44 +32,44 @@ def land(landing: Landing, task: CountedTask = TASK, content: bytes = b"abcd") -
     return True
 
 
-def test_nothing_is_seen_before_it_is_whole(landing: Landing, tmp_path: Path) -> None:
+def test_nothing_is_seen_before_it_is_whole(landing: OutputAssembler, tmp_path: Path) -> None:
     assert not land(landing, content=b"abc")
     assert not land(landing, content=b"abcde")
     assert {path.name for path in (tmp_path / "results").iterdir()} == {".cigri-3"}
     assert land(landing)
     assert (tmp_path / "results" / "7" / "log" / "a").read_bytes() == b"abcd"
-    assert landing.standing([7, 8]) == {7: Standing(1)}
+    assert landing.standing([7, 8]) == {7: ExistingDirectory(1)}
 
 
-def test_another_attempt_stands_beside_the_one_before(landing: Landing, tmp_path: Path) -> None:
+def test_another_attempt_stands_beside_the_one_before(landing: OutputAssembler, tmp_path: Path) -> None:
     land(landing)
     land(landing, TASK._replace(attempt=2), b"efgh")
-    assert landing.standing([7]) == {7: Standing(2)}
+    assert landing.standing([7]) == {7: ExistingDirectory(2)}
     assert (tmp_path / "results" / "7" / "log" / "a").read_bytes() == b"efgh"
     assert (tmp_path / "results" / "7.attempt-1" / "log" / "a").read_bytes() == b"abcd"
 
 
-def test_what_somebody_puts_there_meanwhile_stays(landing: Landing, tmp_path: Path) -> None:
+def test_what_somebody_puts_there_meanwhile_stays(landing: OutputAssembler, tmp_path: Path) -> None:
     landing.begin(TASK)
     landing.add(FILE, 0, b"abcd")
     (tmp_path / "results" / "7").mkdir()
     (tmp_path / "results" / "7" / "mine").write_text("mine")
-    assert landing.standing([7]) == {7: Standing(None)}
-    with pytest.raises(NotWritten, match="not empty"):
+    assert landing.standing([7]) == {7: ExistingDirectory(None)}
+    with pytest.raises(OutputNotWritable, match="not empty"):
         landing.settle([TASK])
     assert [path.name for path in (tmp_path / "results" / "7").iterdir()] == ["mine"]
 
 
-def test_a_line_of_the_list_that_was_cut_is_none(landing: Landing, tmp_path: Path) -> None:
+def test_a_line_of_the_list_that_was_cut_is_none(landing: OutputAssembler, tmp_path: Path) -> None:
     land(landing)
     made = tmp_path / "results" / ".cigri-3" / "made"
     made.write_bytes(made.read_bytes() + b"[7, 9")
-    assert landing.standing([7]) == {7: Standing(1)}
-    assert land(landing, CountedTask(8, 1, 1, 4))
-    assert landing.standing([8]) == {8: Standing(1)}
+    assert landing.standing([7]) == {7: ExistingDirectory(1)}
+    assert land(landing, TaskWithOutputs(8, 1, 1, 4))
+    assert landing.standing([8]) == {8: ExistingDirectory(1)}
 
 
-def test_a_planted_link_leads_nowhere(landing: Landing, tmp_path: Path) -> None:
+def test_a_planted_link_leads_nowhere(landing: OutputAssembler, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.mkdir()
     (tmp_path / "results" / ".cigri-3").mkdir()
@@ -91,7 +91,7 @@ def test_a_link_of_somebody_else_bars_the_way(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "home").symlink_to("data")
     os.lchown(tmp_path / "home", 12345, 12345)
-    with pytest.raises(WayBarred, match="a link of another account: home"):
+    with pytest.raises(UnsafePath, match="a link of another account: home"):
         open_directory(tmp_path / "home" / "results")
     assert [*(tmp_path / "data").iterdir()] == []
 

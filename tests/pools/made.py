@@ -11,8 +11,8 @@ from cigri.eligibility.clusters import queue_name
 from cigri.flow.resource_documents import mark_changed
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.flow.views.queue_verdicts import list_whys
-from cigri.gateway.transport_gateway import Gateway
-from cigri.runtime.pass_context import Report, Tools
+from cigri.gateway.transport_gateway import TransportGateway
+from cigri.runtime.pass_context import PassContext, Report
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from cigri.tables.campaigns import Bucket
@@ -89,8 +89,8 @@ def updates(conn: Connection) -> list[datetime]:
     return list(conn.scalars(select(SubmitPool.c.updated_at).order_by(SubmitPool.c.id)))
 
 
-def tools(database: Database) -> Tools:
-    return Tools(database, Settings(), Gateway())
+def tools(database: Database) -> PassContext:
+    return PassContext(database, Settings(), TransportGateway())
 
 
 def match(database: Database) -> Report:

@@ -15,8 +15,8 @@ from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.queue_verdicts import list_whys
 from cigri.flow.views.queues import QueueView, list_queues
-from cigri.requirements import BUILT_IN, Compare, Kind, Operator, parse_requirement
-from cigri.states import RejectCode
+from cigri.requirements import BUILT_IN, Comparison, ComparisonOperator, ValueKind, parse_requirement
+from cigri.states import QueueRejectCode
 from cigri.tables.pools import SubmitPoolQueue
 from modules.runner.batch_spec import plan_batch
 from tests.factories import a_cluster
@@ -25,7 +25,7 @@ from tests.pools.made import GB, match, put_nodes, refused, submit
 pytestmark = pytest.mark.noon
 
 OLD, NEW = {"features": ["big", "Old"], "memory": 8 * GB}, {"features": ["big", "New"], "memory": 16 * GB}
-IS_NEW = Compare("features", Operator.EQ, "New", Kind.STRING)
+IS_NEW = Comparison("features", ComparisonOperator.EQ, "New", ValueKind.STRING)
 
 
 def differing(conn: Connection, name: str, driver: str, **options: Any) -> int:
@@ -70,7 +70,7 @@ def test_a_queue_whose_batch_system_cannot_be_asked_is_refused_with_what_it_can_
         with pytest.raises(CigriError, match=told):
             submit(conn, "memory <= 8 GB", clusters=["alpha"])
         [why] = [why for why in list_whys(conn, campaign) if why.cluster == "here"]
-    assert (why.code, why.name, why.wanted) == (RejectCode.NOT_SELECTABLE, "memory", "memory >= 16 GB")
+    assert (why.code, why.name, why.wanted) == (QueueRejectCode.NOT_SELECTABLE, "memory", "memory >= 16 GB")
 
 
 def test_nodes_that_change_change_what_is_asked(database: Database) -> None:

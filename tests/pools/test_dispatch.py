@@ -10,12 +10,12 @@ from cigri.database import Database
 from cigri.eligibility.pools import judge_pools
 from cigri.flow.batches import PreparedBatch, put_batch
 from cigri.flow.clusters import find_cluster
-from cigri.flow.launches import Launch, NewJob, list_launches, put_jobs
-from cigri.flow.offers import Offer, put_offers
+from cigri.flow.launches import LaunchGroup, NewJob, list_launches, put_jobs
+from cigri.flow.offers import NewOffer, put_offers
 from cigri.flow.prologues_and_epilogues import put_prologues
 from cigri.flow.submit_pools import put_judged, take_stale
 from cigri.flow.tasks import take_continuing, take_waiting
-from cigri.flow.views.job_destinations import Destination, find_destination, list_barred, list_closed
+from cigri.flow.views.job_destinations import JobDestination, find_destination, list_barred, list_closed
 from cigri.flow.views.queues import see_queues
 from cigri.flow.withdrawals import put_back_unlaunched
 from cigri.settings.sections import JobSettings
@@ -66,7 +66,7 @@ def test_a_campaign_that_requires_nothing_is_offered_what_nothing_is_known_of(da
     assert offered(database) == {(campaign, one), (campaign, other)}
     with database.begin() as conn:
         assert list_closed(conn) == {}
-        assert find_destination(conn, campaign, 1, one) == Destination("", {})
+        assert find_destination(conn, campaign, 1, one) == JobDestination("", {})
 
 
 def test_a_bucket_of_before_has_no_pool_and_goes_anywhere(database: Database) -> None:
@@ -74,7 +74,7 @@ def test_a_bucket_of_before_has_no_pool_and_goes_anywhere(database: Database) ->
         fat, thin = two_clusters(conn)
         campaign = submit(conn, LARGE, tasks=50)
         conn.execute(text("DELETE FROM bucket_pools"))
-        assert find_destination(conn, campaign, 1, thin) == Destination("", {})
+        assert find_destination(conn, campaign, 1, thin) == JobDestination("", {})
     assert offered(database) == {(campaign, fat), (campaign, thin)}
 
 
@@ -100,7 +100,7 @@ def test_each_job_carries_tasks_of_one_bucket_and_goes_where_that_may_go(databas
         small, mixed = submit(conn, {"memory": "1 GB"}), submit(conn, LARGE, tasks=8)
         [large] = conn.scalars(select(Bucket.c.id).where(Bucket.c.campaign_id == mixed))
         bucket = split(conn, mixed, [4, 5, 6, 7], small)
-        put_offers(conn, [Offer(mixed, thin, 9, 9, 0), Offer(mixed, fat, 3, 3, 1)])
+        put_offers(conn, [NewOffer(mixed, thin, 9, 9, 0), NewOffer(mixed, fat, 3, 3, 1)])
     campaign_schedulers.run_once(tools(database))
     with database.begin() as conn:
         assert sorted(jobs(conn)) == [(large, fat)] * 3 + [(bucket, thin)] * 4
@@ -112,7 +112,7 @@ def test_tasks_that_may_go_anywhere_leave_room_for_those_that_may_not(database: 
         large, mixed = submit(conn, LARGE), submit(conn, {"memory": "1 GB"}, tasks=4)
         [small] = conn.scalars(select(Bucket.c.id).where(Bucket.c.campaign_id == mixed))
         bucket = split(conn, mixed, [2, 3], large)
-        put_offers(conn, [Offer(mixed, fat, 2, 2, 0), Offer(mixed, thin, 2, 2, 1)])
+        put_offers(conn, [NewOffer(mixed, fat, 2, 2, 0), NewOffer(mixed, thin, 2, 2, 1)])
     campaign_schedulers.run_once(tools(database))
     with database.begin() as conn:
         assert sorted(jobs(conn)) == [(small, thin)] * 2 + [(bucket, fat)] * 2
@@ -145,7 +145,7 @@ def test_no_prologue_runs_where_no_task_may_go(database: Database) -> None:
         assert jobs(conn) == [(None, fat)]
 
 
-def launched(conn: Connection) -> tuple[Launch, int]:
+def launched(conn: Connection) -> tuple[LaunchGroup, int]:
     """A job to launch on fat, of a new campaign that wants large nodes."""
     fat, _ = two_clusters(conn)
     campaign = submit(conn, LARGE, tasks=2)
@@ -247,5 +247,5 @@ def test_a_prologue_goes_where_the_tasks_will_go(database: Database) -> None:
         put_nodes(conn, fat, {"memory": GB}, queue="q_big")
     match(database)
     with database.begin() as conn:
-        assert find_destination(conn, campaign, None, fat) == Destination("", {}), "an epilogue ends what was begun"
+        assert find_destination(conn, campaign, None, fat) == JobDestination("", {}), "an epilogue ends what was begun"
         assert find_destination(conn, campaign, 1, fat) is None

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from cigri.database import Database
 from cigri.flow.browser_sessions import put_link
-from cigri.identity.callers import Scope
+from cigri.identity.callers import AccessScope
 from cigri.identity.token_text import hash_of
 
 LINK = "l" * 43
@@ -71,13 +71,15 @@ class Browser:
             self.cookies[name] = value
 
 
-def made_link(database: Database, user: str = "nobody", link: str = LINK, scope: Scope = Scope.SUBMIT) -> int:
+def made_link(
+    database: Database, user: str = "nobody", link: str = LINK, scope: AccessScope = AccessScope.SUBMIT
+) -> int:
     with database.begin() as conn:
         return put_link(conn, user, hash_of(link), scope).id
 
 
 def signed_in(
-    database: Database, port: int, user: str = "nobody", scope: Scope = Scope.SUBMIT, name: str = ""
+    database: Database, port: int, user: str = "nobody", scope: AccessScope = AccessScope.SUBMIT, name: str = ""
 ) -> Browser:
     browser, link = Browser(port, name), secrets.token_urlsafe(32)
     made_link(database, user, link, scope)

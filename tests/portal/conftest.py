@@ -17,16 +17,16 @@ import uvicorn
 
 from cigri.database import Database
 from cigri.endpoints import Endpoint
-from cigri.endpoints.portal_client import Remote, SocketConnection, is_served
+from cigri.endpoints.portal_client import PortalClient, UnixSocketConnection, is_served
 from cigri.flow.holds import hold_campaign
 from cigri.flow.tokens import put_token
-from cigri.identity.callers import Caller, Scope
-from cigri.identity.token_text import ShownToken, hash_of
+from cigri.identity.callers import AccessScope, Caller
+from cigri.identity.token_text import ParsedToken, hash_of
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.states import Outcome
 from modules.portal import make_app
-from modules.portal.deferred_responses import Errands
-from modules.portal.listening import Listener
+from modules.portal.deferred_responses import DeferredResponses
+from modules.portal.listening import PortalListener
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 from tests.portal import proxies
 from tests.portal.browser import Browser, signed_in
@@ -67,7 +67,7 @@ class Served(NamedTuple):
 
     def ask(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
         """As a command does."""
-        remote = Remote(self.place)
+        remote = PortalClient(self.place)
         try:
             return remote.ask(endpoint, *args, **asked)
         finally:
@@ -88,7 +88,7 @@ class Served(NamedTuple):
         """By this process, or by one of the user `uid`."""
         if uid is not None:
             return self._request_as(uid, [method, path, headers or {}, body])
-        connection = SocketConnection(self.place)
+        connection = UnixSocketConnection(self.place)
         try:
             connection.request(method, path, body, headers or {})
             response = connection.getresponse()
@@ -111,8 +111,8 @@ Mint = Callable[..., str]
 
 @contextmanager
 def serving(database: Database, settings: Settings, place: Path, address: str = "") -> Iterator[Served]:
-    listener = Listener(place, EVERYBODY, address)
-    errands = Errands()
+    listener = PortalListener(place, EVERYBODY, address)
+    errands = DeferredResponses()
     server = uvicorn.Server(listener.config(make_app(database, settings, errands)))
     thread = threading.Thread(target=server.run, args=[listener.sockets])
     thread.start()
@@ -201,10 +201,10 @@ def nobody() -> int:
 def mint(database: Database) -> Mint:
     """The text of a token, of nobody where nothing else is said."""
 
-    def mint(user: str = "nobody", scope: Scope = Scope.READ, *, expires_in: float = 3600) -> str:
+    def mint(user: str = "nobody", scope: AccessScope = AccessScope.READ, *, expires_in: float = 3600) -> str:
         with database.begin() as conn:
             made = put_token(conn, user, hash_of(SECRET), scope=scope, expires_in=expires_in)
-        return str(ShownToken(made.id, SECRET))
+        return str(ParsedToken(made.id, SECRET))
 
     return mint
 

@@ -17,7 +17,7 @@ from sqlalchemy import text
 from cigri.database import Database
 from cigri.flow.ssh_keys import put_key
 from cigri.flow.tokens import end_token
-from cigri.identity.callers import Caller, Scope
+from cigri.identity.callers import AccessScope, Caller
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.ssh_keys.public_keys import read_public_key
 from cigri.tables import everything
@@ -73,16 +73,16 @@ def target(database: Database, mint: Mint, tmp_path: Path) -> Iterator[Target]:
     """With a campaign and a token of root; what is done to it must change nothing."""
     tmp_path.chmod(0o755)
     set_time(database, NOON - timedelta(hours=1))
-    worthless = {"expired": mint("root", Scope.OPERATE, expires_in=60)}
+    worthless = {"expired": mint("root", AccessScope.OPERATE, expires_in=60)}
     set_time(database, NOON)
-    worthless["revoked"] = mint("root", Scope.OPERATE)
-    right = mint("root", Scope.OPERATE)
+    worthless["revoked"] = mint("root", AccessScope.OPERATE)
+    right = mint("root", AccessScope.OPERATE)
     worthless |= {
         "of another number": right.replace("cgr_3_", "cgr_1_"),
         "of no number": right.replace("cgr_3_", "cgr_999_"),
         "guessed": right.replace(SECRET, "t" * 43),
         "cut": right[:-1],
-        "of an account that is gone": mint("gone-for-good", Scope.OPERATE),
+        "of an account that is gone": mint("gone-for-good", AccessScope.OPERATE),
     }
     key = make_key(tmp_path / "key")
     with database.begin() as conn:
@@ -336,7 +336,7 @@ def test_idle_connections_keep_nobody_from_being_served(target: Target) -> None:
 def test_one_account_cannot_take_all_connections(target: Target, nobody: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has three, and three are left for others."""
     monkeypatch.setattr("modules.portal.connections.MOST_AT_ONCE", 6)
-    monkeypatch.setattr("modules.portal.connections.PeerProtocol.patience", 600.0)
+    monkeypatch.setattr("modules.portal.connections.PeerHttpProtocol.patience", 600.0)
     lines = [Line(target.portal.place) for _ in range(4)]
     try:
         assert lines[-1].is_closed()
@@ -357,5 +357,5 @@ def is_answered(target: Target) -> bool:
 @pytest.fixture
 def quick_target(target: Target, monkeypatch: pytest.MonkeyPatch) -> Target:
     """Its patience is short."""
-    monkeypatch.setattr("modules.portal.connections.PeerProtocol.patience", 0.3)
+    monkeypatch.setattr("modules.portal.connections.PeerHttpProtocol.patience", 0.3)
     return target

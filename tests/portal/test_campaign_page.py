@@ -10,7 +10,7 @@ from cigri.api_models.campaigns import CampaignView
 from cigri.database import Database
 from cigri.flow.audit import list_audit
 from cigri.flow.views.campaigns import list_campaigns
-from cigri.identity.callers import Scope
+from cigri.identity.callers import AccessScope
 from cigri.states import Outcome
 from tests.factories import a_campaign, end_jobs, submitted_jobs
 from tests.portal.browser import Browser, Page, signed_in
@@ -159,7 +159,7 @@ def test_a_foreign_user_sees_numbers_and_changes_nothing(path: str, browser: Bro
 @pytest.mark.parametrize("path", BUTTONS)
 def test_who_may_look_only_changes_nothing(path: str, browser: Browser, web: Served) -> None:
     path = f"/campaigns/1/{path}".replace("KEY", failure_key(browser))
-    reader = signed_in(web.database, web.port, "nobody", Scope.READ)
+    reader = signed_in(web.database, web.port, "nobody", AccessScope.READ)
     told = reader.get("/campaigns/1")
     assert "act-cancel" not in told.text
     before = contents(web.database)
@@ -177,7 +177,7 @@ def test_a_form_without_its_proof_changes_nothing(path: str, browser: Browser, w
 
 
 def test_an_operator_may_do_what_the_owner_may(web: Served) -> None:
-    operator = signed_in(web.database, web.port, "root", Scope.OPERATE)
+    operator = signed_in(web.database, web.port, "root", AccessScope.OPERATE)
     assert press(operator, "/campaigns/1/hold").status == 303
     assert found(web.database).is_held
 

@@ -19,13 +19,13 @@ from starlette.routing import Mount, Route
 
 from cigri import endpoints
 from cigri.database import Database
-from cigri.endpoints import Endpoint, May
-from cigri.flow.affinities_and_targets import Subject, put_affinity, put_target
+from cigri.endpoints import Access, Endpoint
+from cigri.flow.affinities_and_targets import Principal, put_affinity, put_target
 from cigri.flow.audit import list_audit
 from cigri.flow.browser_sessions import put_link
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.ceilings import put_limit
-from cigri.flow.drains import DrainWish, put_drain
+from cigri.flow.drains import ClusterDrain, put_drain
 from cigri.flow.excluded_nodes import put_exclusion
 from cigri.flow.holds import hold_campaign, hold_job
 from cigri.flow.resource_documents import put_description
@@ -33,18 +33,18 @@ from cigri.flow.ssh_keys import put_key
 from cigri.flow.subscriptions import put_subscription
 from cigri.flow.tokens import end_token, put_token
 from cigri.formats.subscriptions import read_subscribing
-from cigri.identity.callers import Caller, Scope
+from cigri.identity.callers import AccessScope, Caller
 from cigri.identity.token_text import hash_of
 from cigri.resources.description import ResourcesDescription
 from cigri.settings.sections import NodeSettings, PortalSettings, Settings
 from cigri.ssh_keys.public_keys import read_public_key
-from cigri.states import CampaignState, Outcome, SubjectKind
+from cigri.states import CampaignState, Outcome, PrincipalKind
 from cigri.tables import everything
 from cigri.tables.audit import Audit
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.tokens import Token
 from modules.portal import make_app
-from modules.portal.deferred_responses import Errands
+from modules.portal.deferred_responses import DeferredResponses
 from tests.factories import NOON, a_campaign, a_cluster, a_quota, end_jobs, run_jobs, submitted_jobs
 from tests.permissions import FOR_STRANGERS, Who, needed_scope, permission
 from tests.portal.conftest import Answered, Mint, Serve, Served, bearer
@@ -184,14 +184,14 @@ ASKED = {
 }
 QUESTIONS = {"check_campaign", "check_stages", "lacked_inputs", "simulate_campaigns"}
 """Asked by POST, for what is sent with them, and changing nothing."""
-OF_STRANGERS = [one for one in endpoints.every() if one.may is May.ANYBODY]
+OF_STRANGERS = [one for one in endpoints.every() if one.may is Access.ANYBODY]
 EVERY = [one for one in endpoints.every() if one not in OF_STRANGERS]
-OF_MORE_THAN_READ = [one for one in EVERY if needed_scope(one) is not Scope.READ]
+OF_MORE_THAN_READ = [one for one in EVERY if needed_scope(one) is not AccessScope.READ]
 OF_ROOT = {"map_account"}
 """As it is asked here, for root only: to have jobs run as root."""
 PARAMETER_OR_API = rf"\{{|^{endpoints.API}/"
 REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
-OF_OWNERS = [one for one in EVERY if one.may in (May.OWNER, May.HOLDER)]
+OF_OWNERS = [one for one in EVERY if one.may in (Access.OWNER, Access.HOLDER)]
 
 
 @pytest.fixture(autouse=True)
@@ -213,9 +213,9 @@ def _grid(database: Database, nobody: int, tmp_path: Path, monkeypatch: pytest.M
         settings = {"exec_file": "/bin/true", "walltime": 3600, "checkpoint": {"signal": "USR2"}}
         conn.execute(update(CampaignCluster).values(settings=settings))
         declared_by_operators(conn)
-        put_token(conn, owner.user, hash_of("secret"), scope=Scope.READ, expires_in=60, comment="")
+        put_token(conn, owner.user, hash_of("secret"), scope=AccessScope.READ, expires_in=60, comment="")
         put_subscription(conn, owner.user, read_subscribing("webhook:https://example.org/x"))
-        put_link(conn, owner.user, hash_of("link"), Scope.SUBMIT)
+        put_link(conn, owner.user, hash_of("link"), AccessScope.SUBMIT)
         put_key(conn, owner.user, read_public_key(A_KEY))
     monkeypatch.setenv("CIGRI_SET_PORTAL__ADDRESS", "127.0.0.1:8080")
     monkeypatch.setenv("CIGRI_SET_INPUTS__DIRECTORY", str(tmp_path / "inputs"))
@@ -224,11 +224,11 @@ def _grid(database: Database, nobody: int, tmp_path: Path, monkeypatch: pytest.M
 def declared_by_operators(conn: Connection) -> None:
     """Cluster `drained`, its sick node n1, and something of each kind that can be removed."""
     drained = a_cluster(conn, "drained", driver="slurm")
-    put_drain(conn, "drained", DrainWish(NOON, False, 0, "root"))
+    put_drain(conn, "drained", ClusterDrain(NOON, False, 0, "root"))
     put_exclusion(conn, drained, "drained", "n1", "it is sick", NodeSettings())
     put_limit(conn, "ansys", 3)
     a_quota(conn, "*,sea,all,*", 7)
-    put_target(conn, Subject(SubjectKind.USER, "bob"), 2.0)
+    put_target(conn, Principal(PrincipalKind.USER, "bob"), 2.0)
     put_affinity(conn, "bob", "dahu")
     put_description(conn, ResourcesDescription({}, {}, {}, {}), "", "root")
 
@@ -260,7 +260,7 @@ def expected(endpoint: Endpoint[..., Any], who: Who) -> int:
 def test_who_is_refused_changes_nothing(
     endpoint: Endpoint[..., Any], portal: Served, nobody: int, database: Database, mint: Mint
 ) -> None:
-    expired, revoked = mint(scope=Scope.OPERATE), mint(scope=Scope.OPERATE)
+    expired, revoked = mint(scope=AccessScope.OPERATE), mint(scope=AccessScope.OPERATE)
     with database.begin() as conn:
         past = {"created_at": func.now() - timedelta(hours=2), "expires_at": func.now() - timedelta(hours=1)}
         conn.execute(update(Token).where(Token.c.id == 2).values(past))
@@ -317,7 +317,7 @@ def test_a_token_of_less_than_its_scope_changes_nothing(
 ) -> None:
     """Of one who is owner and operator."""
     portal = serve(Settings(portal=PortalSettings(operators=(pwd.getpwuid(nobody).pw_name,))))
-    scopes, needed = list(Scope), needed_scope(endpoint)
+    scopes, needed = list(AccessScope), needed_scope(endpoint)
     less, enough = mint(scope=scopes[scopes.index(needed) - 1]), mint(scope=needed)
     with database.begin() as conn:
         before = rows(conn)
@@ -343,7 +343,7 @@ def test_what_is_for_strangers_answers_everybody_alike(
 
 
 def test_strangers_are_answered_where_the_page_says(open_portal: Served, database: Database) -> None:
-    with closing(Errands()) as errands:
+    with closing(DeferredResponses()) as errands:
         routes = make_app(database, Settings(portal=PortalSettings()), errands).routes
     asked = {route.path: f"{route.path}/style.css" for route in routes if isinstance(route, Mount)}
     asked |= {

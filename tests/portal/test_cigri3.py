@@ -20,7 +20,7 @@ from cigri.database import Database, server_time
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.clusters import put_cluster
 from cigri.flow.events import NewEvent, put_events
-from cigri.identity.callers import Caller, Scope
+from cigri.identity.callers import AccessScope, Caller
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.states import CampaignState, EventLevel, Outcome
 from cigri.tables.campaigns import CampaignCluster
@@ -29,7 +29,7 @@ from modules.portal import make_app
 from modules.portal.cigri3.dispatch import BASE
 from modules.portal.cigri3.errors import NOT_YET
 from modules.portal.cigri3.paths import CIGRI3_PATHS
-from modules.portal.deferred_responses import Errands
+from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.request_guard import LARGEST_JSON
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.portal.conftest import Answered, Mint, Serve, Served, bearer
@@ -112,7 +112,7 @@ def _grid(database: Database, nobody: int) -> None:
 
 @pytest.fixture
 def said(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("modules.portal.deferred_responses.Gateway", lambda: Answering(request.param))
+    monkeypatch.setattr("modules.portal.deferred_responses.TransportGateway", lambda: Answering(request.param))
 
 
 def send(portal: Served, sent: Sent, uid: int | None = None, **headers: str) -> Answered:
@@ -356,7 +356,7 @@ def test_others_are_told_no_parameters(portal: Served) -> None:
 
 
 def test_a_token_does_what_its_scope_says(portal: Served, mint: Mint) -> None:
-    reading, submitting = (bearer(mint(scope=scope)) for scope in (Scope.READ, Scope.SUBMIT))
+    reading, submitting = (bearer(mint(scope=scope)) for scope in (AccessScope.READ, AccessScope.SUBMIT))
     assert portal.request("DELETE", f"{BASE}/campaigns/1", headers=reading).status == 403
     assert portal.request("DELETE", f"{BASE}/campaigns/1", headers=submitting).status == 202
 
@@ -372,7 +372,7 @@ def test_an_output_is_there_once_the_cluster_was_asked(said: None, portal: Serve
 
 def test_every_page_and_endpoint_is_still_reached(portal: Served, database: Database) -> None:
     """Of all that is served, the first that takes a path is what was made for it."""
-    with closing(Errands()) as errands:
+    with closing(DeferredResponses()) as errands:
         routes = make_app(database, Settings(), errands).routes
     served = [route for route in routes if isinstance(route, APIRoute)]
     assert len([route for route in served if route.path.startswith(BASE)]) == len(CIGRI3_PATHS)

@@ -6,17 +6,17 @@ import psycopg
 import pytest
 from sqlalchemy import delete, insert, select, text
 
-from cigri.api_models.clusters import ClassView, ClusterView, QueueProperties, Usage
+from cigri.api_models.clusters import ClusterUsagePeriod, ClusterView, NodeClassView, QueueProperties
 from cigri.endpoints.clusters import A_DAY
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.excluded_nodes import put_exclusion
 from cigri.flow.module_passes import HOLD_LIFE
-from cigri.flow.remote_command_counts import Spent, put_commands, put_sessions
+from cigri.flow.remote_command_counts import RemoteCommandCosts, put_commands, put_sessions
 from cigri.settings.sections import NodeSettings
 from cigri.states import EventLevel
 from cigri.tables.clusters import Cluster, ClusterUsage
-from modules.portal.pages.clusters import MOST_SQUARES, Squares, squares_of
-from modules.portal.rendering.stacked_chart import Stack, StackBand, cores_of, stack
+from modules.portal.pages.clusters import MOST_SQUARES, NodeSquares, squares_of
+from modules.portal.rendering.stacked_chart import ChartBand, StackedChart, cores_of, stack
 from tests.factories import NOON
 from tests.portal.browser import Browser
 from tests.portal.conftest import Served
@@ -46,24 +46,24 @@ DAHU = ClusterView(
 )
 
 
-def use(hours: float, ours: int, others: int, down: int, free: int) -> Usage:
+def use(hours: float, ours: int, others: int, down: int, free: int) -> ClusterUsagePeriod:
     """So many hours after the chart begins."""
     at = NOON - A_DAY + timedelta(hours=hours)
-    return Usage("dahu", at, ours + others + down + free, free, ours + others, ours, down)
+    return ClusterUsagePeriod("dahu", at, ours + others + down + free, free, ours + others, ours, down)
 
 
 def queue(*nodes: int | None) -> QueueProperties:
-    return QueueProperties("dahu", "", "", "", None, None, "", [ClassView(number, {}) for number in nodes])
+    return QueueProperties("dahu", "", "", "", None, None, "", [NodeClassView(number, {}) for number in nodes])
 
 
 def test_kinds_of_cores_stand_on_each_other() -> None:
     told = stack([use(0, 25, 25, 0, 50), use(0.25, 50, 0, 0, 50)], NOON, A_DAY, QUARTER)
-    assert told == Stack(
+    assert told == StackedChart(
         [
-            StackBand("ours", "M0 75V75H10V50H20V100H10V100H0z"),
-            StackBand("others", "M0 50V50H10V50H20V50H10V75H0z"),
-            StackBand("down", ""),
-            StackBand("free", "M0 0V0H10V0H20V50H10V50H0z"),
+            ChartBand("ours", "M0 75V75H10V50H20V100H10V100H0z"),
+            ChartBand("others", "M0 50V50H10V50H20V50H10V75H0z"),
+            ChartBand("down", ""),
+            ChartBand("free", "M0 0V0H10V0H20V50H10V50H0z"),
         ],
         100,
         NOON - A_DAY,
@@ -74,7 +74,7 @@ def test_kinds_of_cores_stand_on_each_other() -> None:
 def test_a_time_in_which_nobody_looked_stays_empty() -> None:
     told = stack([use(0, 0, 0, 0, 4), use(12, 0, 0, 0, 4)], NOON, A_DAY, QUARTER)
     assert told is not None
-    assert told.bands[3] == StackBand("free", "M0 0V0H10V100H0zM480 0V0H490V100H480z")
+    assert told.bands[3] == ChartBand("free", "M0 0V0H10V100H0zM480 0V0H490V100H480z")
 
 
 def test_what_reaches_out_of_the_day_is_cut() -> None:
@@ -84,18 +84,18 @@ def test_what_reaches_out_of_the_day_is_cut() -> None:
 
 
 @pytest.mark.parametrize("usage", [[], [use(0, 0, 0, 0, 0)]])
-def test_of_no_cores_nothing_is_drawn(usage: list[Usage]) -> None:
+def test_of_no_cores_nothing_is_drawn(usage: list[ClusterUsagePeriod]) -> None:
     assert stack(usage, NOON, A_DAY, QUARTER) is None
 
 
 def test_more_of_ours_than_is_in_use_is_none_of_others() -> None:
-    assert cores_of(Usage("dahu", NOON, 4, 1, 2, 3, 0)) == (3, 0, 0, 1)
+    assert cores_of(ClusterUsagePeriod("dahu", NOON, 4, 1, 2, 3, 0)) == (3, 0, 0, 1)
 
 
 def test_nodes_are_counted_once_and_those_with_a_name_first() -> None:
     sick = DAHU._replace(sick_nodes=["n1"], drained_nodes=["n1", "n2"])
     told = squares_of(sick, [queue(2, 3), queue(4), queue(None)])
-    assert told == Squares({"sick": ["n1"], "draining": ["n2"]}, 3, 1)
+    assert told == NodeSquares({"sick": ["n1"], "draining": ["n2"]}, 3, 1)
     assert told.drawn == ["sick", "draining", "", "", ""]
 
 
@@ -159,7 +159,7 @@ def test_clusters_on_other_pages_lead_there(path: str, browser: Browser) -> None
 
 def test_open_sessions_are_told_while_an_almighty_lives(browser: Browser, web: Served, database_url: str) -> None:
     with web.database.begin() as conn:
-        put_commands(conn, "campaign_schedulers", {"dahu": Spent(1, 0.5)})
+        put_commands(conn, "campaign_schedulers", {"dahu": RemoteCommandCosts(1, 0.5)})
         put_sessions(conn, "campaign_schedulers", {"dahu": 2})
     assert "SSH sessions none is kept open" in browser.get("/clusters/dahu").words
     with psycopg.connect(database_url, autocommit=True) as almighty:

@@ -6,11 +6,17 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import insert, text
 
-from cigri.api_models.histories import CoresOfCluster, CoresOverTime, ProgressOverTime, ProgressPoint, ToldEnd
+from cigri.api_models.histories import (
+    ClusterCoresSeries,
+    CoresHistory,
+    EndForecastPoint,
+    ProgressHistory,
+    ProgressPoint,
+)
 from cigri.states import CampaignState
 from cigri.tables.campaigns import ForecastHistory
 from modules.portal.rendering.progress_chart import MOST_TOLD_ENDS, ForecastMark, cores_stack, course
-from modules.portal.rendering.stacked_chart import StackBand
+from modules.portal.rendering.stacked_chart import ChartBand
 from tests.cli.screens import LARGE
 from tests.factories import NOON
 from tests.portal.browser import Browser
@@ -22,8 +28,8 @@ OPEN = LARGE._replace(
 )
 
 
-def progress(*points: tuple[float, int, int], told: Sequence[ToldEnd] = ()) -> ProgressOverTime:
-    return ProgressOverTime(100, [ProgressPoint(NOON + hours * ONE_HOUR, *tasks) for hours, *tasks in points], [*told])
+def progress(*points: tuple[float, int, int], told: Sequence[EndForecastPoint] = ()) -> ProgressHistory:
+    return ProgressHistory(100, [ProgressPoint(NOON + hours * ONE_HOUR, *tasks) for hours, *tasks in points], [*told])
 
 
 def test_what_is_done_goes_up_to_now_and_the_forecast_from_there() -> None:
@@ -46,8 +52,8 @@ def test_a_forecast_far_away_leaves_the_chart_at_its_side() -> None:
 
 
 def test_of_an_ended_one_all_is_past_and_its_end_is_there() -> None:
-    said = [ToldEnd(NOON + ONE_HOUR, NOON + 3 * ONE_HOUR, NOON + 2 * ONE_HOUR, NOON + 9 * ONE_HOUR)]
-    said += [ToldEnd(NOON + 3 * ONE_HOUR, NOON + 4 * ONE_HOUR, None, None)]
+    said = [EndForecastPoint(NOON + ONE_HOUR, NOON + 3 * ONE_HOUR, NOON + 2 * ONE_HOUR, NOON + 9 * ONE_HOUR)]
+    said += [EndForecastPoint(NOON + 3 * ONE_HOUR, NOON + 4 * ONE_HOUR, None, None)]
     campaign = OPEN._replace(state=CampaignState.TERMINATED, ended_at=NOON + 4 * ONE_HOUR)
     told = course(progress((0, 0, 0), (4, 100, 0), told=said), campaign)
     assert told is not None
@@ -58,7 +64,7 @@ def test_of_an_ended_one_all_is_past_and_its_end_is_there() -> None:
 
 
 def test_of_many_forecasts_some_are_told_and_the_last() -> None:
-    said = [ToldEnd(NOON + n * ONE_HOUR / 100, NOON + ONE_HOUR, None, None) for n in range(100)]
+    said = [EndForecastPoint(NOON + n * ONE_HOUR / 100, NOON + ONE_HOUR, None, None) for n in range(100)]
     told = course(progress((0, 0, 0), (1, 100, 0), told=said), OPEN)
     assert told is not None
     assert len(told.told) <= MOST_TOLD_ENDS
@@ -73,16 +79,18 @@ def test_of_one_that_has_just_begun_there_is_none(points: tuple[tuple[float, int
 
 def test_cores_of_clusters_stand_on_each_other() -> None:
     moments = [NOON, NOON + ONE_HOUR, NOON + 2 * ONE_HOUR]
-    told = cores_stack(CoresOverTime(moments, [CoresOfCluster("dahu", [0, 2, 2]), CoresOfCluster("luke", [1, 2, 9])]))
+    told = cores_stack(
+        CoresHistory(moments, [ClusterCoresSeries("dahu", [0, 2, 2]), ClusterCoresSeries("luke", [1, 2, 9])])
+    )
     assert told is not None
     assert told.most == 4
     assert told.names == {"c0 n0": "dahu", "c1 n1": "luke"}
     assert told.bands == [
-        StackBand("c0 n0", "M0 100V100H480V50H960V100H480V100H0z"),
-        StackBand("c1 n1", "M0 75V75H480V0H960V50H480V100H0z"),
+        ChartBand("c0 n0", "M0 100V100H480V50H960V100H480V100H0z"),
+        ChartBand("c1 n1", "M0 75V75H480V0H960V50H480V100H0z"),
     ]
-    assert cores_stack(CoresOverTime(moments, [])) is None
-    assert cores_stack(CoresOverTime(moments, [CoresOfCluster("dahu", [0, 0, 7])])) is None
+    assert cores_stack(CoresHistory(moments, [])) is None
+    assert cores_stack(CoresHistory(moments, [ClusterCoresSeries("dahu", [0, 0, 7])])) is None
 
 
 def test_the_page_draws_what_is_known(browser: Browser, web: Served) -> None:

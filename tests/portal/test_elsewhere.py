@@ -10,8 +10,8 @@ from typing import ClassVar, NamedTuple
 import pytest
 
 from cigri.endpoints.identity import whoami
-from cigri.endpoints.portal_client import Remote
-from cigri.endpoints.remote_portal import Elsewhere, find_elsewhere
+from cigri.endpoints.portal_client import PortalClient
+from cigri.endpoints.remote_portal import RemotePortal, find_elsewhere
 from cigri.errors import ConfigError, PortalUnavailable
 from tests.portal.certificates import write_certificate
 
@@ -57,7 +57,7 @@ def web() -> Iterator[HTTPServer]:
 def ask(url: str) -> str:
     place = find_elsewhere({"CIGRI_URL": url, "CIGRI_TOKEN": TOKEN})
     assert place is not None
-    remote = Remote(place)
+    remote = PortalClient(place)
     try:
         return remote.ask(whoami).user
     finally:
@@ -107,7 +107,7 @@ def test_without_a_url_nothing_is_elsewhere() -> None:
     assert find_elsewhere({"CIGRI_TOKEN": TOKEN}) is None
 
 
-def found(home: Path) -> Elsewhere | None:
+def found(home: Path) -> RemotePortal | None:
     return find_elsewhere({"CIGRI_URL": "https://grid.example.org", "XDG_CONFIG_HOME": str(home)})
 
 

@@ -7,7 +7,7 @@ import pytest
 from cigri.database import Database
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.views.campaigns import list_campaigns
-from cigri.identity.callers import Scope
+from cigri.identity.callers import AccessScope
 from cigri.states import EventLevel, Outcome
 from tests.factories import end_jobs, submitted_jobs
 from tests.portal.browser import Browser, Page, signed_in
@@ -88,7 +88,7 @@ def test_a_foreign_user_sees_and_closes_none_of_it(browser: Browser, web: Served
 
 
 def test_who_may_look_only_closes_nothing(browser: Browser, web: Served) -> None:
-    reader = signed_in(web.database, web.port, "nobody", Scope.READ)
+    reader = signed_in(web.database, web.port, "nobody", AccessScope.READ)
     told = reader.get("/events")
     assert ("TASK_FAILED" in told.text, "/events/fix" in told.text) == (True, False)
     (ids,) = re.findall(r'name="ids" value="([^"]+)"', browser.get("/events").text)
@@ -110,7 +110,7 @@ def test_events_of_the_grid_are_seen_by_all_and_closed_by_operators(browser: Bro
     assert "<script>alert" not in told.text
     assert "/events/fix" not in told.text
     assert "of clusters and the grid: 1 open" in browser.get("/events").words
-    operator = signed_in(troubled.database, troubled.port, "root", Scope.OPERATE)
+    operator = signed_in(troubled.database, troubled.port, "root", AccessScope.OPERATE)
     assert press(operator, operator.get("/events?of=grid"), of="grid").headers["location"] == "/events?of=grid"
     assert "There is no open event" in browser.get("/events?of=grid").words
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cigri.endpoints.identity import whoami
-from cigri.endpoints.portal_client import Remote, SocketConnection
+from cigri.endpoints.portal_client import PortalClient, UnixSocketConnection
 from cigri.errors import ConfigError
 
 pytestmark = pytest.mark.process
@@ -44,7 +44,7 @@ def impostor(tmp_path: Path, nobody: int) -> "Iterator[tuple[Path, subprocess.Po
 
 def test_a_client_tells_nothing_to_a_foreign_server(impostor: "tuple[Path, subprocess.Popen[str]]") -> None:
     place, process = impostor
-    remote = Remote(place)
+    remote = PortalClient(place)
     with pytest.raises(ConfigError, match="is neither root, nor you, nor the owner of its directory"):
         remote.ask(whoami)
     assert process.stdout is not None
@@ -56,14 +56,14 @@ def test_a_link_to_a_foreign_socket_deceives_no_client(
 ) -> None:
     (tmp_path / "portal.sock").symlink_to(impostor[0])
     with pytest.raises(ConfigError, match="is neither root"):
-        SocketConnection(tmp_path / "portal.sock").connect()
+        UnixSocketConnection(tmp_path / "portal.sock").connect()
 
 
 def test_whoever_owns_the_directory_may_serve_there(
     impostor: "tuple[Path, subprocess.Popen[str]]", nobody: int
 ) -> None:
     os.chown(impostor[0].parent, nobody, nobody)
-    connection = SocketConnection(impostor[0])
+    connection = UnixSocketConnection(impostor[0])
     connection.connect()
     assert isinstance(connection.sock, socket.socket)
     connection.close()

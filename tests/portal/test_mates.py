@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cigri.database import Database
-from cigri.identity.callers import Scope
+from cigri.identity.callers import AccessScope
 from cigri.settings.sections import PortalSettings, Settings
 from tests.factories import a_campaign, a_cluster
 from tests.portal.conftest import Mint, Serve, Served, bearer
@@ -46,10 +46,10 @@ def test_they_see_parameters_where_the_site_lets_them(serve: Serve, nobody: int)
 
 @pytest.mark.usefixtures("nobody")
 def test_their_tokens_do_no_more_than_their_scope(serve: Serve, mint: Mint) -> None:
-    portal, reading = seeing(serve, "change"), bearer(mint("sync", Scope.READ))
+    portal, reading = seeing(serve, "change"), bearer(mint("sync", AccessScope.READ))
     assert parameter(portal, TASKS, headers=reading) is not None
     assert portal.request("POST", "/api/v1/campaigns/1/cancel", headers=reading).status == 403
-    submitting = bearer(mint("sync", Scope.SUBMIT))
+    submitting = bearer(mint("sync", AccessScope.SUBMIT))
     assert portal.request("POST", "/api/v1/campaigns/1/cancel", headers=submitting).status == 200
 
 

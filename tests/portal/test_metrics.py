@@ -13,9 +13,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from cigri.database import Database
-from cigri.flow.module_passes import HOLD_LIFE, Pass, put_pass
+from cigri.flow.module_passes import HOLD_LIFE, ModulePass, put_pass
 from cigri.flow.outcome_counts import add_up_ends, list_end_counts
-from cigri.flow.remote_command_counts import Spent
+from cigri.flow.remote_command_counts import RemoteCommandCosts
 from cigri.states import Outcome
 from tests.factories import a_campaign, a_cluster, end_jobs, note_passes, run_jobs, submitted_jobs
 from tests.portal.conftest import Mint, Served, bearer
@@ -91,10 +91,12 @@ def busy(database: Database) -> int:
         end_jobs(conn, cluster, [well])
         end_jobs(conn, cluster, [badly], Outcome.PREEMPTED, exit_code=143, seconds=4.0)
         note_passes(conn, "boom")
-        for spent in (Spent(2, 0.5), Spent(3, 0.25)):
+        for spent in (RemoteCommandCosts(2, 0.5), RemoteCommandCosts(3, 0.25)):
             put_pass(
                 conn,
-                Pass("updator", "host", 1, 0.1, {}, "boom", spent={"dahu": spent, "gone": spent}, sessions={"dahu": 2}),
+                ModulePass(
+                    "updator", "host", 1, 0.1, {}, "boom", spent={"dahu": spent, "gone": spent}, sessions={"dahu": 2}
+                ),
             )
     return cluster
 

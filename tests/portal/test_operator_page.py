@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import func, text, update
 
 from cigri.flow.events import NewEvent, put_events
-from cigri.flow.module_passes import Pass, put_pass
+from cigri.flow.module_passes import ModulePass, put_pass
 from cigri.flow.views.invariants import BROKEN_PROMISE
-from cigri.identity.callers import Scope
+from cigri.identity.callers import AccessScope
 from cigri.states import EventLevel
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import ModuleState
@@ -19,13 +19,15 @@ from tests.portal.conftest import HOSTILE, Served
 
 @pytest.fixture
 def operator(web: Served) -> Browser:
-    return signed_in(web.database, web.port, "root", Scope.OPERATE)
+    return signed_in(web.database, web.port, "root", AccessScope.OPERATE)
 
 
 @pytest.mark.parametrize(
-    ("user", "scope"), [("nobody", Scope.OPERATE), ("daemon", Scope.SUBMIT), ("root", Scope.SUBMIT)], ids=str
+    ("user", "scope"),
+    [("nobody", AccessScope.OPERATE), ("daemon", AccessScope.SUBMIT), ("root", AccessScope.SUBMIT)],
+    ids=str,
 )
-def test_others_are_refused_and_not_led_there(user: str, scope: Scope, web: Served) -> None:
+def test_others_are_refused_and_not_led_there(user: str, scope: AccessScope, web: Served) -> None:
     other = signed_in(web.database, web.port, user, scope)
     told = other.get("/operator")
     assert (told.status, "this is for operators only" in told.words) == (403, True)
@@ -46,7 +48,7 @@ def test_it_tells_whether_the_grid_is_at_work(operator: Browser, web: Served) ->
     assert "Not ready: no almighty." in told
     assert "None has made a pass." in told
     with web.database.begin() as conn:
-        put_pass(conn, Pass("updator", "here", 1, 0.5, {}, ""))
+        put_pass(conn, ModulePass("updator", "here", 1, 0.5, {}, ""))
     assert "updator works" in operator.get("/operator").words
 
 
@@ -66,7 +68,7 @@ def test_it_tells_what_the_doctor_finds_and_when(operator: Browser, web: Served)
     with web.database.begin() as conn:
         conn.execute(update(Cluster).values(failures=3, blocked_until=func.now()))
         put_events(conn, [NewEvent(BROKEN_PROMISE, EventLevel.ERROR, "tasks", f"2 times {HOSTILE}")])
-        put_pass(conn, Pass("janitor", "here", 1, 0.5, {}, ""))
+        put_pass(conn, ModulePass("janitor", "here", 1, 0.5, {}, ""))
         conn.execute(update(ModuleState).values(started_at=func.now() - timedelta(hours=2)))
     told = operator.get("/operator").words
     assert f"broken the promises of the tables held when the janitor looked: not so 2 times {HOSTILE}" in told

@@ -14,10 +14,10 @@ from cigri.database import Database
 from cigri.endpoints import API
 from cigri.endpoints.audit import audit_trail
 from cigri.endpoints.campaigns import campaigns, errors
-from cigri.endpoints.dispatch import Here
+from cigri.endpoints.dispatch import InProcessClient
 from cigri.endpoints.events import events
 from cigri.endpoints.paging import walk
-from cigri.endpoints.portal_client import Remote, SocketConnection
+from cigri.endpoints.portal_client import PortalClient, UnixSocketConnection
 from cigri.endpoints.tasks import tasks
 from cigri.flow.audit import put_audit
 from cigri.flow.events import NewEvent, put_events
@@ -44,7 +44,7 @@ def _grid(database: Database) -> None:
 
 def page(portal: Served, path: str) -> tuple[list[Any], str | None]:
     """What is told there, and where the next page is."""
-    connection = SocketConnection(portal.place)
+    connection = UnixSocketConnection(portal.place)
     try:
         connection.request("GET", path)
         response: HTTPResponse = connection.getresponse()
@@ -76,7 +76,7 @@ def test_a_page_has_its_bounds(path: str, portal: Served) -> None:
 
 @pytest.mark.parametrize("endpoint", [campaigns, errors, events, audit_trail], ids=lambda endpoint: endpoint.name)
 def test_a_client_walks_the_pages(endpoint: Any, portal: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    remote, here = Remote(portal.place), Here(portal.database, ME)
+    remote, here = PortalClient(portal.place), InProcessClient(portal.database, ME)
     whole = remote.ask(endpoint, limit=100)
     monkeypatch.setattr("cigri.endpoints.paging.LONGEST_PAGE", 3)
     assert walk(remote, endpoint) == walk(here, endpoint) == whole
@@ -91,6 +91,6 @@ def test_a_statement_that_takes_too_long_is_cut(portal: Served, monkeypatch: pyt
     with portal.database.begin() as conn:
         conn.execute(text("LOCK TABLE campaigns IN ACCESS EXCLUSIVE MODE"))
         told = portal.get(f"{API}/campaigns")
-    assert (told.status, told.body["type"]) == (503, "/problems/TookTooLong")
+    assert (told.status, told.body["type"]) == (503, "/problems/QueryTimedOut")
     assert told.body["detail"].startswith("the database was at this for 1 s: ask for less at a time")
     assert portal.get(f"{API}/campaigns").status == 200

@@ -12,18 +12,18 @@ from cigri.cli.command import grid_user
 from cigri.cli.signed_token import create_by_key
 from cigri.database import Database
 from cigri.endpoints.identity import whoami
-from cigri.endpoints.portal_client import Remote
+from cigri.endpoints.portal_client import PortalClient
 from cigri.endpoints.remote_portal import find_elsewhere
 from cigri.errors import ConfigError
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.ssh_keys import put_key
-from cigri.identity.callers import Caller, Scope
+from cigri.identity.callers import AccessScope, Caller
 from cigri.settings.sections import PortalSettings, Settings
-from cigri.ssh_keys.challenge_text import WantedToken
+from cigri.ssh_keys.challenge_text import RequestedToken
 from cigri.ssh_keys.public_keys import read_public_key
 from cigri.states import CampaignState
 from modules.portal import make_app
-from modules.portal.deferred_responses import Errands
+from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.request_guard import LARGEST_JSON
 from tests.factories import a_campaign, a_cluster
 from tests.portal.browser import FORM, PROOF
@@ -85,7 +85,7 @@ def test_a_token_that_comes_through_it_is_its_user(behind: Served, mint: Mint) -
 
 @pytest.mark.parametrize("name", ["root", "no-such-account", pwd.getpwuid(os.geteuid()).pw_name])
 def test_a_proxy_has_an_account_of_its_own(name: str, database: Database) -> None:
-    with closing(Errands()) as errands, pytest.raises(ConfigError, match=r"portal\.proxy"):
+    with closing(DeferredResponses()) as errands, pytest.raises(ConfigError, match=r"portal\.proxy"):
         make_app(database, Settings(portal=PortalSettings(proxy=name)), errands)
 
 
@@ -95,7 +95,7 @@ def test_people_are_known_behind_a_proxy_of_the_page(proxied: Proxied) -> None:
     assert proxied.get("/api/v1/whoami", headers={"X-Remote-User": "nobody"})[0] == 401
     for nobody_at_all in ("root", "www-data", "stranger"):
         status, text = proxied.get("/api/v1/whoami", nobody_at_all)
-        assert (status, json.loads(text)["type"]) == (401, "/problems/Stranger")
+        assert (status, json.loads(text)["type"]) == (401, "/problems/NotAuthenticated")
 
 
 def test_pages_are_theirs_behind_it_and_change_what_is_theirs(proxied: Proxied, database: Database) -> None:
@@ -120,7 +120,7 @@ def test_programs_are_known_by_their_tokens_behind_it(proxied: Proxied, mint: Mi
     token = mint()
     place = find_elsewhere({"CIGRI_URL": f"https://127.0.0.1:{proxied.port}/token", "CIGRI_TOKEN": token})
     assert place is not None
-    remote = Remote(place)
+    remote = PortalClient(place)
     assert remote.ask(whoami).how == "token 1"
     remote.close()
     assert proxied.get("/token/api/v1/whoami", "nobody", {"X-Remote-User": "nobody"})[0] == 401
@@ -134,9 +134,9 @@ def test_the_signature_of_an_ssh_key_gives_a_token_behind_it(
     with database.begin() as conn:
         put_key(conn, "nobody", read_public_key(public(key)))
     monkeypatch.setenv("CIGRI_URL", f"https://127.0.0.1:{proxied.port}/token")
-    wanted = WantedToken("nobody", "", Scope.SUBMIT, 60, "")
+    wanted = RequestedToken("nobody", "", AccessScope.SUBMIT, 60, "")
     made = create_by_key(key, wanted, for_root=False)
-    assert (made.user, made.scope) == ("nobody", Scope.SUBMIT)
+    assert (made.user, made.scope) == ("nobody", AccessScope.SUBMIT)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from cigri.cli import watching
 from cigri.database import Database
 from cigri.endpoints import Endpoint, P, R
 from cigri.endpoints.identity import whoami
-from cigri.endpoints.portal_client import Remote
+from cigri.endpoints.portal_client import PortalClient
 from cigri.errors import PortalUnavailable
 from cigri.flow.campaigns import move_campaign
 from cigri.identity.callers import Caller
@@ -23,7 +23,7 @@ from tests.waiting import looks
 
 def test_a_portal_that_was_started_again_is_asked_as_before(database: Database, tmp_path: Path) -> None:
     place, settings = tmp_path / "portal.sock", Settings(portal=PortalSettings())
-    remote = Remote(place)
+    remote = PortalClient(place)
     with serving(database, settings, place):
         first = remote.ask(whoami)
     with pytest.raises(PortalUnavailable):
@@ -35,7 +35,7 @@ def test_a_portal_that_was_started_again_is_asked_as_before(database: Database, 
     remote.close()
 
 
-class NotingRemote(Remote):
+class NotingRemote(PortalClient):
     """It notes how often it was answered, and how often not."""
 
     answered = missed = 0

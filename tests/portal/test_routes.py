@@ -6,7 +6,7 @@ from typing import get_type_hints
 import pytest
 
 from cigri import endpoints
-from cigri.endpoints import Endpoint, May
+from cigri.endpoints import Access, Endpoint
 from cigri.endpoints.parameters import MEANINGS
 from tests.portal.conftest import Served
 
@@ -32,7 +32,7 @@ def test_a_route_takes_its_method_only(portal: Served) -> None:
 
 @pytest.mark.parametrize("endpoint", EVERY, ids=lambda endpoint: endpoint.name)
 def test_every_endpoint_says_who_may_call_it_and_what_it_answers(endpoint: Endpoint[..., object]) -> None:
-    assert endpoint.may in May
+    assert endpoint.may in Access
     assert endpoint.function.__doc__, "OpenAPI shows it"
     if hasattr(endpoint.answer, "_fields"):
         assert get_type_hints(endpoint.answer)
@@ -81,7 +81,7 @@ def test_openapi_tells_of_problems_and_of_tokens(portal: Served) -> None:
     assert told["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
     assert told["security"] == [{"token": []}, {}]
     answers = told["paths"]["/api/v1/campaigns/{campaign_id}"]["get"]["responses"]
-    problem = told["components"]["schemas"]["ToldProblem"]
-    assert answers["4XX"]["content"]["application/problem+json"]["schema"]["$ref"].endswith("/ToldProblem")
+    problem = told["components"]["schemas"]["ProblemDetails"]
+    assert answers["4XX"]["content"]["application/problem+json"]["schema"]["$ref"].endswith("/ProblemDetails")
     refused = portal.get("/api/v1/campaigns/9").body
     assert set(problem["required"]) <= set(refused) <= set(problem["properties"])

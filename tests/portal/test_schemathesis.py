@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cigri.database import Database
-from cigri.identity.callers import Scope
+from cigri.identity.callers import AccessScope
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.portal.conftest import Mint, Served
 
@@ -26,7 +26,7 @@ def test_it_answers_as_it_says(open_portal: Served, database: Database, mint: Mi
         run_jobs(conn, [ended, runs])
         end_jobs(conn, cluster, [ended])
     place = f"http://127.0.0.1:{open_portal.port}/openapi.json"
-    token = mint(scope=Scope.OPERATE)
+    token = mint(scope=AccessScope.OPERATE)
     argv = [
         str(Path(sys.executable).with_name("schemathesis")),
         "run",

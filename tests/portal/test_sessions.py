@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from cigri.database import Database
 from cigri.flow.audit import list_audit
-from cigri.identity.callers import Scope
+from cigri.identity.callers import AccessScope
 from cigri.identity.token_text import hash_of
 from cigri.settings.sections import PortalSettings, Settings
 from tests.factories import NOON, a_campaign, a_cluster, set_time
@@ -160,7 +160,7 @@ def test_nobody_ends_the_session_of_somebody_else(site: Served, nobody: int) -> 
 
 
 def test_a_session_may_what_its_scope_says(site: Served) -> None:
-    browser = signed_in(site.database, site.port, scope=Scope.READ)
+    browser = signed_in(site.database, site.port, scope=AccessScope.READ)
     headers = {"X-CiGri-Proof": browser.get("/").proof}
     with site.database.begin() as conn:
         a_cluster(conn)
@@ -170,12 +170,12 @@ def test_a_session_may_what_its_scope_says(site: Served) -> None:
 
 @pytest.mark.parametrize("path", ["/api/v1/tokens", "/api/v1/sessions"])
 def test_a_session_makes_neither_tokens_nor_sessions(path: str, site: Served) -> None:
-    browser = signed_in(site.database, site.port, "root", Scope.OPERATE)
+    browser = signed_in(site.database, site.port, "root", AccessScope.OPERATE)
     assert changed(browser, {"X-CiGri-Proof": browser.get("/").proof}, path) == 403
 
 
 def test_a_token_makes_no_sessions(site: Served, mint: Mint) -> None:
-    assert post(site, "/sessions", token=mint("root", Scope.OPERATE), for_root=True).status == 403
+    assert post(site, "/sessions", token=mint("root", AccessScope.OPERATE), for_root=True).status == 403
 
 
 def test_root_has_to_say_that_it_wants_one(site: Served) -> None:
@@ -259,7 +259,7 @@ def test_worthless_cookies_are_nobody(site: Served) -> None:
 
 def test_a_cookie_counts_where_the_kernel_says_nothing(site: Served, nobody: int) -> None:
     """On the socket one is who one is, whatever cookie one has found, and so is whom the proxy names."""
-    stolen = {"Cookie": f"{COOKIE}={signed_in(site.database, site.port, 'root', Scope.OPERATE).cookies[COOKIE]}"}
+    stolen = {"Cookie": f"{COOKIE}={signed_in(site.database, site.port, 'root', AccessScope.OPERATE).cookies[COOKIE]}"}
     assert site.get("/api/v1/whoami", uid=nobody, headers=stolen).body["user"] == "nobody"
     assert site.get("/api/v1/whoami", uid=1, headers=stolen).status == 401, "the proxy"
 

@@ -18,7 +18,7 @@ from cigri.endpoints.ssh_keys import add_key, remove_key
 from cigri.flow.audit import list_audit
 from cigri.flow.grid_identity import put_grid_key
 from cigri.flow.ssh_keys import MOST_KEYS, put_key
-from cigri.identity.callers import Scope
+from cigri.identity.callers import AccessScope
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.ssh_keys.challenge_text import NAMESPACE
 from cigri.ssh_keys.public_keys import read_public_key
@@ -311,8 +311,8 @@ def test_the_key_of_an_account_that_is_gone_gives_nothing(portal: Served, databa
     assert count(database, "tokens") == 0
 
 
-@pytest.mark.parametrize("scope", Scope)
-def test_a_token_registers_no_key(scope: Scope, portal: Served, mint: Mint, keys: dict[str, Path]) -> None:
+@pytest.mark.parametrize("scope", AccessScope)
+def test_a_token_registers_no_key(scope: AccessScope, portal: Served, mint: Mint, keys: dict[str, Path]) -> None:
     """It would outlive its own revocation."""
     told = post(portal, "/ssh-keys", token=mint("root", scope), public_key=public(keys["own"]), for_root=True)
     assert told.status == 403

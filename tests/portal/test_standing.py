@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.api_models.campaigns import StripCell
-from cigri.api_models.histories import CampaignRate
+from cigri.api_models.campaigns import TaskStripCell
+from cigri.api_models.histories import ThroughputHistory
 from cigri.states import TaskState
 from modules.portal.rendering.campaign_row import (
     BAR,
@@ -34,7 +34,7 @@ def test_a_bar_is_as_wide_as_it_is_and_shows_each_state(
 
 @given(st.lists(st.integers(0, 10**6), max_size=60), st.integers(1, 24))
 def test_a_sparkline_stays_in_its_frame(done: list[int], minutes: int) -> None:
-    drawn = sparkline(CampaignRate(1, NOON, minutes * 60, done))
+    drawn = sparkline(ThroughputHistory(1, NOON, minutes * 60, done))
     if drawn is None:
         assert len(done) < 2 or not any(done)
         return
@@ -46,7 +46,7 @@ def test_a_sparkline_stays_in_its_frame(done: list[int], minutes: int) -> None:
 
 @given(st.lists(st.sampled_from(TaskState), max_size=200))
 def test_each_cell_of_a_strip_is_drawn_once_and_leads_to_its_tasks(states: list[TaskState]) -> None:
-    drawing = strip_of([StripCell(10 * at, 10 * at + 9, state) for at, state in enumerate(states)])
+    drawing = strip_of([TaskStripCell(10 * at, 10 * at + 9, state) for at, state in enumerate(states)])
     drawn = {
         at: (state, run)
         for state, alike in drawing.runs.items()

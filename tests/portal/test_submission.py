@@ -18,7 +18,7 @@ from cigri.api_models.submissions import SubmittedCampaign
 from cigri.cli.gridsub import main
 from cigri.database import Database, interval
 from cigri.endpoints import API
-from cigri.endpoints.portal_client import Remote
+from cigri.endpoints.portal_client import PortalClient
 from cigri.endpoints.request_bodies import as_body
 from cigri.endpoints.submissions import add_tasks, check_campaign, submit_campaign, submit_stages
 from cigri.errors import CigriError, DescriptionError, PortalUnavailable
@@ -51,8 +51,8 @@ def _dahu(database: Database) -> None:
 
 
 @pytest.fixture
-def remote(portal: Served) -> Iterator[Remote]:
-    remote = Remote(portal.place)
+def remote(portal: Served) -> Iterator[PortalClient]:
+    remote = PortalClient(portal.place)
     yield remote
     remote.close()
 
@@ -80,14 +80,14 @@ def test_a_campaign_is_its_callers_whoever_that_is(portal: Served, nobody: int) 
     assert portal.request("POST", f"{API}/campaigns?user=root", body, uid=nobody).status == 422
 
 
-def test_parameters_follow_the_description(remote: Remote, database: Database) -> None:
+def test_parameters_follow_the_description(remote: PortalClient, database: Database) -> None:
     remote.send(submit_campaign, [described(params=None), "it is", "two lines"])
     remote.send(submit_campaign, [described(params=None, param_file="lines.txt"), "one", " ", "two"])
     remote.send(submit_campaign, ['[ Executable = "/bin/run"; Arguments = "%s"; Parameters = {"x"}; ]'])
     assert tasks(database) == ["it is", "two lines", "one", "two", {"s": "x"}]
 
 
-def test_no_file_of_the_portals_host_is_read(remote: Remote, database: Database) -> None:
+def test_no_file_of_the_portals_host_is_read(remote: PortalClient, database: Database) -> None:
     assert remote.send(submit_campaign, [described(params=None, param_file="/etc/passwd")]).campaign is not None
     assert tasks(database) == []
 
@@ -121,7 +121,7 @@ def gridsub(*words: str, environment: dict[str, str]) -> "subprocess.CompletedPr
 
 
 def test_rules_are_asked_about_tasks_that_are_added(
-    remote: Remote, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    remote: PortalClient, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "four.py").write_text(MOST_OF_FOUR)
     (tmp_path / "x.py").write_text(NONE_OF_X)
@@ -146,7 +146,7 @@ def test_tasks_are_added_to_ones_own_campaigns(portal: Served, nobody: int) -> N
     assert len(tasks(portal.database)) == 3
 
 
-def test_the_same_key_is_the_same_campaign_for_a_day(remote: Remote, portal: Served, nobody: int) -> None:
+def test_the_same_key_is_the_same_campaign_for_a_day(remote: PortalClient, portal: Served, nobody: int) -> None:
     first, again = (remote.send(submit_campaign, [described()], key="k") for _ in range(2))
     assert (first.id, again) == (1, first)
     headers = {"Idempotency-Key": "k"}
@@ -161,7 +161,7 @@ def test_the_same_key_is_the_same_campaign_for_a_day(remote: Remote, portal: Ser
 
 
 def test_a_campaign_that_would_be_refused_by_now_is_found_by_its_key(
-    remote: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    remote: PortalClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "two.py").write_text(MOST_OF_FOUR.replace("4", "2"))
     remote.send(submit_campaign, [described()], key="k")
@@ -172,7 +172,7 @@ def test_a_campaign_that_would_be_refused_by_now_is_found_by_its_key(
 
 
 def test_stages_that_would_be_refused_by_now_are_found_by_their_key(
-    remote: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    remote: PortalClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "two.py").write_text(MOST_OF_FOUR.replace("4", "2"))
     stages, lines = [described(name="one"), described(name="two", after="one")], [1, 1]
@@ -193,7 +193,7 @@ def test_a_key_is_for_one_submission(portal: Served) -> None:
         (described(clusters={"g": {}}), ""),
     ):
         told = portal.request("POST", path + query, json.dumps(other), headers=headers)
-        assert (told.status, told.body["type"]) == (422, "/problems/KeyReused")
+        assert (told.status, told.body["type"]) == (422, "/problems/IdempotencyKeyReused")
         assert (
             "the key 'k' was sent with another submission, which is campaign 1: send a new key" in told.body["detail"]
         )
@@ -205,16 +205,16 @@ def test_an_answer_that_is_lost_is_asked_for_again(
 ) -> None:
     """The first connection ends when all is sent."""
     monkeypatch.setenv("CIGRI_SET_PORTAL__SOCKET", str(portal.place))
-    answer, lost = Remote._exchange, list[object]()
+    answer, lost = PortalClient._exchange, list[object]()
 
-    def lose(remote: Remote, *asked: Any) -> object:
+    def lose(remote: PortalClient, *asked: Any) -> object:
         told: object = answer(remote, *asked)
         if not lost:
             lost.append(told)
             raise PortalUnavailable("the connection is lost")
         return told
 
-    monkeypatch.setattr(Remote, "_exchange", lose)
+    monkeypatch.setattr(PortalClient, "_exchange", lose)
     assert main(["-j", json.dumps(described())]) == 0
     assert capsys.readouterr().out == "Campaign successfully submitted\nCAMPAIGN_ID=1\n"
     assert (len(lost), stored(portal.database)) == (1, [(1, ME)])
@@ -266,7 +266,7 @@ def test_a_user_hands_over_a_few_campaigns_at_a_time(portal: Served) -> None:
     assert any(not is_refused() for _ in looks())
 
 
-def test_parameters_are_never_all_in_memory(remote: Remote, database: Database) -> None:
+def test_parameters_are_never_all_in_memory(remote: PortalClient, database: Database) -> None:
     values = [described(params=None)]
     remote.send(check_campaign, values)  # imports
     lines = (f"{number} {'x' * 1000}" for number in range(10_000))
@@ -282,7 +282,7 @@ def test_parameters_are_never_all_in_memory(remote: Remote, database: Database) 
 
 def test_too_much_is_refused_while_it_is_sent(serve: Serve) -> None:
     portal = serve(Settings(portal=PortalSettings(largest_submission=1)))
-    remote = Remote(portal.place)
+    remote = PortalClient(portal.place)
     with pytest.raises(DescriptionError, match=r"the parameters: are more than 1 MB"):
         remote.send(submit_campaign, [described(params=None), *(["x" * 1000] * 50_000)])
     remote.close()

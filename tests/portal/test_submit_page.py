@@ -9,7 +9,7 @@ from sqlalchemy import func, select, update
 from cigri.database import Database
 from cigri.flow.audit import list_audit
 from cigri.flow.views.descriptions import list_parameters
-from cigri.identity.callers import Scope
+from cigri.identity.callers import AccessScope
 from cigri.tables.campaigns import Campaign
 from cigri.tables.clusters import Cluster
 from modules.portal.pages.submit import LONGEST_SUBMISSION
@@ -156,7 +156,7 @@ def test_what_was_typed_stays_and_is_only_text(browser: Browser) -> None:
 
 
 def test_who_may_look_only_submits_nothing(browser: Browser, web: Served) -> None:
-    reader = signed_in(web.database, web.port, "nobody", Scope.READ)
+    reader = signed_in(web.database, web.port, "nobody", AccessScope.READ)
     assert reader.get("/submit").status == 403
     form = {"proof": reader.get("/").proof, "key": "k", "described": PLAIN + "params: [a]", "lines": ""}
     before = contents(web.database)

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import update
 
 from cigri.api_models.tasks import AttemptView
-from cigri.errors import Unreachable
+from cigri.errors import ClusterUnreachable
 from cigri.states import JobState, Outcome
 from cigri.tables.campaigns import CampaignCluster
 from modules.portal.pages.task import ending
@@ -79,7 +79,7 @@ class Answering:
 
 @pytest.fixture
 def said(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("modules.portal.deferred_responses.Gateway", lambda: Answering(request.param))
+    monkeypatch.setattr("modules.portal.deferred_responses.TransportGateway", lambda: Answering(request.param))
 
 
 def output(browser: Browser) -> Page:
@@ -108,7 +108,7 @@ def test_of_a_long_output_the_end_is_shown(said: None, browser: Browser) -> None
     assert len(told.text) < 60_000
 
 
-@pytest.mark.parametrize("said", [Unreachable("dahu", "no route to host")], indirect=True)
+@pytest.mark.parametrize("said", [ClusterUnreachable("dahu", "no route to host")], indirect=True)
 def test_a_cluster_that_cannot_be_asked_is_told(said: None, browser: Browser) -> None:
     assert "no route to host" in output(browser).words
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from cigri.endpoints.identity import whoami
-from cigri.endpoints.portal_client import Remote, is_served
+from cigri.endpoints.portal_client import PortalClient, is_served
 from cigri.endpoints.remote_portal import find_elsewhere
 from cigri.errors import ConfigError
 from cigri.settings.loading import load
-from modules.portal.listening import Listener
+from modules.portal.listening import PortalListener
 from tests.portal.conftest import Answered, Mint, Served, bearer
 
 
@@ -29,7 +29,7 @@ def ask(portal: Served, headers: dict[str, str], path: str = "/api/v1/whoami") -
 
 def test_a_token_is_asked_for(open_portal: Served, mint: Mint) -> None:
     told = ask(open_portal, {})
-    assert (told.status, told.body["type"]) == (401, "/problems/Stranger")
+    assert (told.status, told.body["type"]) == (401, "/problems/NotAuthenticated")
     assert ask(open_portal, bearer(mint())).body["user"] == "nobody"
 
 
@@ -79,7 +79,7 @@ def test_only_addresses_of_loopback_are_taken(address: str, tmp_path: Path) -> N
 def test_an_address_that_is_taken_is_told_and_leaves_no_socket(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         with pytest.raises(ConfigError, match=r"portal\.address"):
-            Listener(tmp_path / "portal.sock", 0o600, f"127.0.0.1:{other.getsockname()[1]}")
+            PortalListener(tmp_path / "portal.sock", 0o600, f"127.0.0.1:{other.getsockname()[1]}")
     assert not is_served(tmp_path / "portal.sock")
 
 
@@ -87,7 +87,7 @@ def test_a_command_asks_by_url(open_portal: Served, mint: Mint) -> None:
     token = mint()
     place = find_elsewhere({"CIGRI_URL": f"http://127.0.0.1:{open_portal.port}/", "CIGRI_TOKEN": token})
     assert place is not None
-    remote = Remote(place)
+    remote = PortalClient(place)
     try:
         told = remote.ask(whoami)
     finally:
@@ -110,7 +110,7 @@ async def _is_hurried(listening: socket.socket) -> bool:
 
 def test_an_answer_in_two_pieces_does_not_wait_for_the_reader(tmp_path: Path) -> None:
     """It would, for 40 ms, wherever a connection is used again."""
-    listener = Listener(tmp_path / "portal.sock", 0o600, "127.0.0.1:0")
+    listener = PortalListener(tmp_path / "portal.sock", 0o600, "127.0.0.1:0")
     try:
         assert asyncio.run(_is_hurried(listener.sockets[1]))
     finally:

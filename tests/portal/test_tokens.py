@@ -9,12 +9,12 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
-from cigri.api_models.identity import MintedToken
+from cigri.api_models.identity import CreatedToken
 from cigri.database import Database
 from cigri.flow.ssh_keys import end_key, forget_keys, list_keys, put_key
 from cigri.flow.tokens import end_token, forget_tokens, list_tokens, put_token
 from cigri.formats.units import DAY
-from cigri.identity.callers import Caller, Scope
+from cigri.identity.callers import AccessScope, Caller
 from cigri.identity.token_text import hash_of, read_token
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.ssh_keys.public_keys import PublicKey
@@ -34,7 +34,7 @@ def rows(database: Database) -> list[Any]:
 
 def test_a_token_is_its_user_as_far_as_its_scope_goes(portal: Served, nobody: int) -> None:
     made = post(portal, "/tokens", uid=nobody, comment="laptop").body
-    assert set(made) == set(MintedToken._fields)
+    assert set(made) == set(CreatedToken._fields)
     told = portal.get("/api/v1/whoami", headers=bearer(made["token"]))
     assert told.body == {"user": "nobody", "is_operator": False, "scope": "read", "how": f"token {made['id']}"}
     refused = post(portal, f"/tokens/{made['id']}/revoke", token=made["token"])
@@ -74,7 +74,7 @@ def test_a_wrong_token_is_nobody_not_even_who_the_kernel_says(
     assert portal.get("/api/v1/whoami", headers=bearer(right)).status == 200
     for scheme in ("Bearer", "bearer", "BEARER"):
         told = portal.get("/api/v1/whoami", headers={"Authorization": f"{scheme} {spoil(right)}"})
-        assert (told.status, told.body["type"]) == (401, "/problems/Stranger")
+        assert (told.status, told.body["type"]) == (401, "/problems/NotAuthenticated")
 
 
 def test_an_expired_token_opens_nothing(portal: Served, mint: Mint, database: Database) -> None:
@@ -98,8 +98,8 @@ def test_the_token_of_an_account_that_is_gone_opens_nothing(portal: Served, mint
     assert (told.status, told.body["detail"]) == (401, "there is no account gone-for-good any more")
 
 
-@pytest.mark.parametrize("scope", Scope)
-def test_a_token_makes_no_tokens(scope: Scope, portal: Served, mint: Mint, database: Database) -> None:
+@pytest.mark.parametrize("scope", AccessScope)
+def test_a_token_makes_no_tokens(scope: AccessScope, portal: Served, mint: Mint, database: Database) -> None:
     token = mint("root", scope)
     assert post(portal, "/tokens", token=token, for_root=True).status == 403
     assert len(rows(database)) == 1
@@ -107,9 +107,9 @@ def test_a_token_makes_no_tokens(scope: Scope, portal: Served, mint: Mint, datab
 
 def test_operators_are_so_with_a_token_that_says_it(serve: Serve, mint: Mint) -> None:
     portal = serve(Settings(portal=PortalSettings(operators=("nobody",))))
-    for scope in Scope:
+    for scope in AccessScope:
         told = portal.get("/api/v1/whoami", headers=bearer(mint(scope=scope))).body
-        assert told["is_operator"] is (scope is Scope.OPERATE)
+        assert told["is_operator"] is (scope is AccessScope.OPERATE)
 
 
 def test_what_is_no_operators_makes_no_operator(portal: Served, mint: Mint, nobody: int) -> None:
@@ -118,7 +118,7 @@ def test_what_is_no_operators_makes_no_operator(portal: Served, mint: Mint, nobo
         403,
         "tokens of scope operate are for operators only, and you are nobody",
     )
-    assert not portal.get("/api/v1/whoami", headers=bearer(mint(scope=Scope.OPERATE))).body["is_operator"]
+    assert not portal.get("/api/v1/whoami", headers=bearer(mint(scope=AccessScope.OPERATE))).body["is_operator"]
 
 
 def test_root_has_to_say_that_it_wants_one(portal: Served, database: Database, nobody: int) -> None:
@@ -163,7 +163,7 @@ def test_tokens_of_others_are_neither_seen_nor_revoked(
     assert [token["id"] for token in portal.get("/api/v1/tokens", uid=nobody).body] == [2]
     assert [token["id"] for token in portal.get("/api/v1/tokens").body] == [1, 2], "operators see all"
     assert post(portal, "/tokens/1/revoke", uid=nobody).status == 404
-    assert post(portal, "/tokens/1/revoke", token=mint(scope=Scope.SUBMIT)).status == 404
+    assert post(portal, "/tokens/1/revoke", token=mint(scope=AccessScope.SUBMIT)).status == 404
     assert [row["revoked_at"] for row in rows(database)] == [None] * 3
     assert post(portal, "/tokens/1/revoke").status == 200
 
@@ -190,7 +190,7 @@ def test_other_schemes_are_not_ours(portal: Served, nobody: int) -> None:
 
 def test_a_caller_owns_all_by_its_scope_only() -> None:
     assert Caller("alice", is_operator=True).owns_all
-    assert not Caller("alice", is_operator=True, scope=Scope.SUBMIT).owns_all
+    assert not Caller("alice", is_operator=True, scope=AccessScope.SUBMIT).owns_all
 
 
 @pytest.mark.noon
@@ -216,7 +216,7 @@ def test_keys_that_are_removed_are_forgotten_once_no_token_names_them(database: 
     key = PublicKey("ssh-ed25519", b"k", "")
     with database.begin() as conn:
         made = [put_key(conn, user, key).id for user in ("nobody", "daemon", "games")]
-        put_token(conn, "nobody", "0" * 64, scope=Scope.READ, expires_in=90 * DAY, ssh_key_id=made[0])
+        put_token(conn, "nobody", "0" * 64, scope=AccessScope.READ, expires_in=90 * DAY, ssh_key_id=made[0])
         for key_id in made[:2]:
             end_key(conn, key_id, Caller("root"))
         set_time(conn, NOON + timedelta(days=91))

@@ -16,7 +16,7 @@ from cigri.identity.callers import Caller
 from cigri.settings.sections import Settings
 from cigri.states import CampaignState
 from modules.portal import change_stream
-from modules.portal.change_stream import Poller
+from modules.portal.change_stream import ChangePoller
 from modules.portal.listening import LAST_PATIENCE
 from tests.portal.browser import Browser, signed_in
 from tests.portal.conftest import Served, serving
@@ -191,13 +191,13 @@ def test_the_database_is_asked_once_for_all_and_not_while_nobody_listens(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts: list[int] = []
-    look = Poller._look
+    look = ChangePoller._look
 
-    def counted(self: Poller, ears: set[change_stream._Ear]) -> change_stream._Seen:
+    def counted(self: ChangePoller, ears: set[change_stream._Subscriber]) -> change_stream._ChangeStamps:
         counts.append(len(ears))
         return look(self, ears)
 
-    monkeypatch.setattr(Poller, "_look", counted)
+    monkeypatch.setattr(ChangePoller, "_look", counted)
     with ExitStack() as stack:
         for _ in range(5):
             stack.enter_context(listening(browser, "/changes?campaign=1&user="))
@@ -214,9 +214,9 @@ def is_still(counts: list[int]) -> bool:
 def test_streams_outlive_a_database_that_is_away(
     browser: Browser, web: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    look, calls = Poller._look, []
+    look, calls = ChangePoller._look, []
 
-    def away(self: Poller, ears: set[change_stream._Ear]) -> change_stream._Seen:
+    def away(self: ChangePoller, ears: set[change_stream._Subscriber]) -> change_stream._ChangeStamps:
         calls.append(1)
         if len(calls) < 3:
             raise DatabaseUnavailable("it is away")
@@ -224,7 +224,7 @@ def test_streams_outlive_a_database_that_is_away(
 
     path = address(browser, "/campaigns/1")
     pause(web.database)
-    monkeypatch.setattr(Poller, "_look", away)
+    monkeypatch.setattr(ChangePoller, "_look", away)
     with listening(browser, path) as stream:
         stream.until("event: changed")
 

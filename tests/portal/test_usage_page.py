@@ -3,13 +3,13 @@
 import pytest
 from sqlalchemy import delete, text, update
 
-from cigri.api_models.clusters import Usage
-from cigri.api_models.metrics import AccountedWork, EndFigure
+from cigri.api_models.clusters import ClusterUsagePeriod
+from cigri.api_models.metrics import AccountingEntry, OutcomeMetric
 from cigri.formats.units import HOUR
 from cigri.states import Outcome
 from cigri.tables.clusters import ClusterUsage
 from cigri.tables.jobs import Accounting
-from modules.portal.pages.usage import ClusterWork, MeanUse, UserHours, hours_by_user, mean_use, work_of
+from modules.portal.pages.usage import ClusterCoreHours, MeanClusterUse, UserCoreHours, hours_by_user, mean_use, work_of
 from tests.factories import submitted_jobs
 from tests.portal.browser import Browser
 from tests.portal.conftest import Served
@@ -27,8 +27,12 @@ def test_clusters_are_told_on_the_mean(browser: Browser, web: Served) -> None:
 def test_means_are_taken_over_periods_and_kept_apart_by_cluster(web: Served) -> None:
     with web.database.begin() as conn:
         now = conn.execute(text("SELECT now()")).scalar_one()
-    usage = [Usage("b", now, 8, 8, 0, 0, 0), Usage("a", now, 4, 1, 3, 1, 0), Usage("a", now, 4, 3, 1, 1, 0)]
-    assert mean_use(usage) == [MeanUse("a", 4, 1, 1, 2, 0), MeanUse("b", 8, 0, 0, 8, 0)]
+    usage = [
+        ClusterUsagePeriod("b", now, 8, 8, 0, 0, 0),
+        ClusterUsagePeriod("a", now, 4, 1, 3, 1, 0),
+        ClusterUsagePeriod("a", now, 4, 3, 1, 1, 0),
+    ]
+    assert mean_use(usage) == [MeanClusterUse("a", 4, 1, 1, 2, 0), MeanClusterUse("b", 8, 0, 0, 8, 0)]
 
 
 def test_users_are_told_by_what_runs(browser: Browser, web: Served) -> None:
@@ -41,12 +45,12 @@ def test_users_are_told_by_what_runs(browser: Browser, web: Served) -> None:
 
 def test_what_ended_well_is_told_apart() -> None:
     ends = [
-        EndFigure("b", Outcome.FAILURE, False, 1, 1, HOUR),
-        EndFigure("a", Outcome.SUCCESS, False, 1, 1, 2 * HOUR),
-        EndFigure("a", Outcome.SUCCESS, True, 1, 1, HOUR),
-        EndFigure("a", Outcome.FAILURE, False, 1, 1, 5 * HOUR),
+        OutcomeMetric("b", Outcome.FAILURE, False, 1, 1, HOUR),
+        OutcomeMetric("a", Outcome.SUCCESS, False, 1, 1, 2 * HOUR),
+        OutcomeMetric("a", Outcome.SUCCESS, True, 1, 1, HOUR),
+        OutcomeMetric("a", Outcome.FAILURE, False, 1, 1, 5 * HOUR),
     ]
-    assert work_of(ends) == [ClusterWork("a", 3, 5), ClusterWork("b", 0, 1)]
+    assert work_of(ends) == [ClusterCoreHours("a", 3, 5), ClusterCoreHours("b", 0, 1)]
 
 
 def test_core_hours_are_told_by_user(browser: Browser, web: Served) -> None:
@@ -69,15 +73,15 @@ def test_core_hours_are_told_by_user(browser: Browser, web: Served) -> None:
 
 def test_who_used_most_stands_first() -> None:
     accounted = [
-        AccountedWork("alice", "", "a", 1, HOUR, 0, 0),
-        AccountedWork("alice", "astro", "a", 2, 0, HOUR, 0),
-        AccountedWork("bob", "", "a", 1, HOUR, 0, 0),
-        AccountedWork("bob", "", "b", 1, 0, 0, 2 * HOUR),
+        AccountingEntry("alice", "", "a", 1, HOUR, 0, 0),
+        AccountingEntry("alice", "astro", "a", 2, 0, HOUR, 0),
+        AccountingEntry("bob", "", "a", 1, HOUR, 0, 0),
+        AccountingEntry("bob", "", "b", 1, 0, 0, 2 * HOUR),
     ]
     assert hours_by_user(accounted) == [
-        UserHours("bob", "b", 1, 0, 0, 2),
-        UserHours("bob", "a", 1, 1, 0, 0),
-        UserHours("alice", "a", 3, 1, 1, 0),
+        UserCoreHours("bob", "b", 1, 0, 0, 2),
+        UserCoreHours("bob", "a", 1, 1, 0, 0),
+        UserCoreHours("alice", "a", 3, 1, 1, 0),
     ]
 
 

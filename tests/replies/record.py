@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from cigri.drivers import BatchRequest, Control, RemoteState, ResourceRequest
+from cigri.drivers import BatchRequest, JobControl, RemoteJobState, ResourceRequest
 from cigri.errors import SubmissionRefused
-from cigri.shell.results import Answer
+from cigri.shell.results import ShellResult
 from tests.drivers.conformance import EXITS, PREFIX, USER, Batch, Site, until
 
 FOLDER = Path(__file__).parent
@@ -29,11 +29,11 @@ class Recorder:
     def __post_init__(self) -> None:
         found = re.search(r"\d+(\.\d+)+", self.site.version)
         self.version = found[0] if found else "1"
-        self.last = Answer(0, "", "")
+        self.last = ShellResult(0, "", "")
         self._run = self.site.run
         self.site.run = self.run  # type: ignore[method-assign]
 
-    def run(self, user: str, script: str) -> Answer:
+    def run(self, user: str, script: str) -> ShellResult:
         self.last = self._run(user, script)
         return self.last
 
@@ -93,7 +93,7 @@ def record_codes(recorder: Recorder) -> None:
 
 def keep_history(recorder: Recorder, batch: Batch, point: str) -> None:
     """An accounting database hears of an end some seconds later: ask until the answer has stayed the same for ten."""
-    answers: list[Answer] = []
+    answers: list[ShellResult] = []
 
     def stays() -> bool:
         time.sleep(2)
@@ -118,27 +118,27 @@ def record_refusal(recorder: Recorder) -> None:
 def record_many(recorder: Recorder) -> None:
     site, driver, controls = recorder.site, recorder.site.driver, recorder.site.driver.controls
     batch = site.submit(BatchRequest("many", 40, 600))
-    batch.until_seen(RemoteState.WAITING, RemoteState.RUNNING)
+    batch.until_seen(RemoteJobState.WAITING, RemoteJobState.RUNNING)
     recorder.ask("status-none", site.rival, driver.status(PREFIX))
     recorder.ask("cancel-denied", site.rival, driver.cancel([batch.ids[1]]))
     if controls:
-        recorder.ask("control-denied", site.rival, driver.control(Control.HOLD, [batch.ids[40]]))
-    control(recorder, Control.HOLD, batch, 40, USER)
-    until(lambda: batch.live()[40].state == RemoteState.HELD)
+        recorder.ask("control-denied", site.rival, driver.control(JobControl.HOLD, [batch.ids[40]]))
+    control(recorder, JobControl.HOLD, batch, 40, USER)
+    until(lambda: batch.live()[40].state == RemoteJobState.HELD)
     recorder.keep("status")
-    if Control.SUSPEND in controls:
-        control(recorder, Control.SUSPEND, batch, 1, site.operator)
-        until(lambda: batch.live()[1].state == RemoteState.SUSPENDED)
+    if JobControl.SUSPEND in controls:
+        control(recorder, JobControl.SUSPEND, batch, 1, site.operator)
+        until(lambda: batch.live()[1].state == RemoteJobState.SUSPENDED)
         recorder.keep("status-suspended")
-        control(recorder, Control.RESUME, batch, 1, site.operator)
-    control(recorder, Control.RELEASE, batch, 40, USER)
+        control(recorder, JobControl.RESUME, batch, 1, site.operator)
+    control(recorder, JobControl.RELEASE, batch, 40, USER)
     batch.cancel(list(batch.ids))
     recorder.keep("cancel")
     batch.until_ended()
     keep_history(recorder, batch, "history-killed")
 
 
-def control(recorder: Recorder, verb: Control, batch: Batch, index: int, user: str) -> None:
+def control(recorder: Recorder, verb: JobControl, batch: Batch, index: int, user: str) -> None:
     recorder.site.control(verb, [batch.ids[index]], user)
     recorder.keep(f"control-{verb}")
 
@@ -149,10 +149,10 @@ def record_preemption(recorder: Recorder) -> None:
         recorder.write("history-preempted", f"impossible: {site.never_preempts}\n")
         return
     victims = site.submit(BatchRequest("victims", 2, 600, ResourceRequest(cpu=6)))
-    victims.until_seen(RemoteState.RUNNING)
+    victims.until_seen(RemoteJobState.RUNNING)
     rival = site.submit(BatchRequest("rival", 1, 600, ResourceRequest(cpu=6), besteffort=False), user=site.rival)
-    rival.until_seen(RemoteState.RUNNING)
-    until(lambda: RemoteState.PREEMPTED in {job.state for job in victims.history().values()})
+    rival.until_seen(RemoteJobState.RUNNING)
+    until(lambda: RemoteJobState.PREEMPTED in {job.state for job in victims.history().values()})
     keep_history(recorder, victims, "history-preempted")
     rival.cancel([1])
     victims.cancel([1, 2])
@@ -169,7 +169,7 @@ def record_silence(recorder: Recorder) -> None:
     recorder.ask("down-capacity", USER, driver.capacity(""))
     recorder.ask("down-probe", USER, driver.probe())
     if driver.controls:
-        recorder.ask("down-control", USER, driver.control(Control.HOLD, [unknown]))
+        recorder.ask("down-control", USER, driver.control(JobControl.HOLD, [unknown]))
 
 
 def main() -> None:

@@ -2,16 +2,16 @@
 
 from hypothesis import strategies as st
 
-from cigri.requirements import Kind, Kinds, Requirement, Value, parse_requirement
+from cigri.requirements import Kinds, Requirement, Value, ValueKind, parse_requirement
 
 KINDS: Kinds = {
-    "memory": Kind.SIZE,
-    "cores": Kind.NUMBER,
-    "max_walltime": Kind.DURATION,
-    "platform": Kind.STRING,
-    "features": Kind.STRING,
-    "os": Kind.VERSION,
-    "el7": Kind.BOOLEAN,
+    "memory": ValueKind.SIZE,
+    "cores": ValueKind.NUMBER,
+    "max_walltime": ValueKind.DURATION,
+    "platform": ValueKind.STRING,
+    "features": ValueKind.STRING,
+    "os": ValueKind.VERSION,
+    "el7": ValueKind.BOOLEAN,
 }
 QUOTED = st.text(st.sampled_from("ab'\"\\ 1.)"), max_size=5).map(
     lambda text: "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cigri.errors import RequirementError
-from cigri.requirements import Kind, Value, judge, parse_requirement
+from cigri.requirements import Value, ValueKind, judge, parse_requirement
 from tests.requirements.made import EXPRESSIONS, KINDS
 
 GB = 1024**3
@@ -125,7 +125,7 @@ def test_what_is_wrong_is_told_with_its_column(text: str, message: str) -> None:
 
 def test_a_text_compared_for_more_is_a_version_where_nobody_says_otherwise() -> None:
     (condition,) = parse_requirement("gcc >= '12.3'", {}).canonical()["conditions"]
-    assert condition["kind"] == Kind.VERSION
+    assert condition["kind"] == ValueKind.VERSION
 
 
 @given(EXPRESSIONS)

@@ -7,9 +7,9 @@ from cigri.requirements import (
     NO_REQUIREMENT,
     OF_JOBS,
     JobShape,
-    Kind,
     Requirement,
     Value,
+    ValueKind,
     judge,
     judge_all,
     judge_job,
@@ -18,7 +18,7 @@ from cigri.requirements import (
     parse_requirement,
     sentence,
 )
-from cigri.states import RejectCode
+from cigri.states import QueueRejectCode
 from tests.requirements.made import KINDS, PROPERTIES, requirements
 
 GB = 1024**3
@@ -31,21 +31,27 @@ GRID = {"thin@dahu": [THIN], "fat@dahu": [FAT], "gpu@luke": [GPU]}
 @pytest.mark.parametrize(
     ("raw", "code", "reason"),
     [
-        ({"Site": "lyon"}, RejectCode.SITE, "lyon is wanted, here is grenoble"),
-        ({"BannedSite": "dahu"}, RejectCode.BANNED_SITE, "grenoble is banned by the requirements"),
-        ({"CPUTime": "3 h"}, RejectCode.TOO_SMALL, "CPUTime of 3 h is wanted, here is max_walltime 2 h"),
-        ("gpu_mem >= 1 GB", RejectCode.ABSENT, "gpu_mem >= 1 GB is wanted, and nothing is known here of gpu_mem"),
-        ("memory >= 1 TB", RejectCode.TOO_SMALL, "memory >= 1 TB is wanted, here is memory 768 GB"),
-        ("cores < 64", RejectCode.TOO_LARGE, "cores < 64 is wanted, here is cores 64"),
-        ({"queue": ["a", "b"]}, RejectCode.DIFFERENT, "queue in ['a', 'b'] is wanted, here is queue 'fat'"),
-        ("el7", RejectCode.DIFFERENT, "el7 is wanted, here is el7 false"),
-        ("el8", RejectCode.ABSENT, "el8 is wanted, and nothing is known here of el8"),
-        ("el8 or cores < 3", RejectCode.EXPRESSION, "cores < 3 or el8 is wanted, here is cores 64, no el8"),
-        ("not (cores > 3)", RejectCode.EXPRESSION, "not cores > 3 is wanted, here is cores 64"),
-        ("cores >= 64 and memory >= 1 TB", RejectCode.TOO_SMALL, "memory >= 1 TB is wanted, here is memory 768 GB"),
+        ({"Site": "lyon"}, QueueRejectCode.SITE, "lyon is wanted, here is grenoble"),
+        ({"BannedSite": "dahu"}, QueueRejectCode.BANNED_SITE, "grenoble is banned by the requirements"),
+        ({"CPUTime": "3 h"}, QueueRejectCode.TOO_SMALL, "CPUTime of 3 h is wanted, here is max_walltime 2 h"),
+        ("gpu_mem >= 1 GB", QueueRejectCode.ABSENT, "gpu_mem >= 1 GB is wanted, and nothing is known here of gpu_mem"),
+        ("memory >= 1 TB", QueueRejectCode.TOO_SMALL, "memory >= 1 TB is wanted, here is memory 768 GB"),
+        ("cores < 64", QueueRejectCode.TOO_LARGE, "cores < 64 is wanted, here is cores 64"),
+        ({"queue": ["a", "b"]}, QueueRejectCode.DIFFERENT, "queue in ['a', 'b'] is wanted, here is queue 'fat'"),
+        ("el7", QueueRejectCode.DIFFERENT, "el7 is wanted, here is el7 false"),
+        ("el8", QueueRejectCode.ABSENT, "el8 is wanted, and nothing is known here of el8"),
+        ("el8 or cores < 3", QueueRejectCode.EXPRESSION, "cores < 3 or el8 is wanted, here is cores 64, no el8"),
+        ("not (cores > 3)", QueueRejectCode.EXPRESSION, "not cores > 3 is wanted, here is cores 64"),
+        (
+            "cores >= 64 and memory >= 1 TB",
+            QueueRejectCode.TOO_SMALL,
+            "memory >= 1 TB is wanted, here is memory 768 GB",
+        ),
     ],
 )
-def test_the_first_reason_is_told_with_figures(raw: str | dict[str, object], code: RejectCode, reason: str) -> None:
+def test_the_first_reason_is_told_with_figures(
+    raw: str | dict[str, object], code: QueueRejectCode, reason: str
+) -> None:
     reject = judge(parse_requirement(raw, KINDS), FAT, KINDS)
     assert reject is not None
     assert (reject.code, sentence(reject)) == (code, reason)
@@ -56,7 +62,7 @@ def test_one_class_of_nodes_has_to_have_it_all() -> None:
     assert judge_all(wanted, [THIN, {**FAT, "gpu_mem": GB}], KINDS) is None
     reject = judge_all(wanted, [THIN, GPU, FAT], KINDS)
     assert reject is not None
-    assert (reject.code, reject.name) == (RejectCode.TOO_SMALL, "memory")
+    assert (reject.code, reject.name) == (QueueRejectCode.TOO_SMALL, "memory")
 
 
 def test_the_class_that_came_furthest_gives_the_reason() -> None:
@@ -70,7 +76,7 @@ def test_a_queue_of_which_nothing_is_known_is_for_those_who_want_nothing() -> No
     assert judge_all(NO_REQUIREMENT, [], KINDS) is None
     reject = judge_all(parse_requirement("cores >= 1", KINDS), [], KINDS)
     assert reject is not None
-    assert reject.code is RejectCode.ABSENT
+    assert reject.code is QueueRejectCode.ABSENT
 
 
 @pytest.mark.parametrize(
@@ -100,7 +106,7 @@ def test_queues_may_want_something_of_jobs_and_jobs_have_to_fit(
     reject = judge_job(parse_requirement(requires, OF_JOBS), shape, THIN, KINDS)
     assert (reject and sentence(reject)) == reason
     if requires and reject:
-        assert reject.code is RejectCode.JOB_REFUSED
+        assert reject.code is QueueRejectCode.JOB_REFUSED
 
 
 def test_a_job_fits_where_the_walltime_and_the_gpus_do() -> None:
@@ -109,7 +115,7 @@ def test_a_job_fits_where_the_walltime_and_the_gpus_do() -> None:
     for shape, name in ((JobShape(walltime=7201), "max_walltime"), (JobShape(others={"gpu": 3}), "gpus")):
         reject = judge_job(NO_REQUIREMENT, shape, known, KINDS)
         assert reject is not None
-        assert (reject.code, reject.name) == (RejectCode.TOO_SMALL, name)
+        assert (reject.code, reject.name) == (QueueRejectCode.TOO_SMALL, name)
 
 
 def test_the_job_and_the_requirement_need_the_same_nodes() -> None:
@@ -161,7 +167,7 @@ def test_a_queue_that_has_all_but_takes_no_such_jobs_is_nearer_than_one_that_lac
 
 @given(requirements(), PROPERTIES)
 def test_judging_never_raises_and_tells_every_reason(requirement: Requirement, properties: dict[str, Value]) -> None:
-    for kinds in (KINDS, dict.fromkeys(KINDS, Kind.SIZE)):
+    for kinds in (KINDS, dict.fromkeys(KINDS, ValueKind.SIZE)):
         reject = judge(requirement, properties, kinds)
         assert reject is None or sentence(reject)
         if reject:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from cigri.errors import ConfigError
-from cigri.requirements import Kind
+from cigri.requirements import ValueKind
 from cigri.resources.description import NO_RESOURCES, QueueDescription, ResourcesDescription, difference
 from cigri.resources.document import misplaced, read_document, unheard_of
-from cigri.resources.inheritance import Declared, Lineage, Where, effective
+from cigri.resources.inheritance import DeclarationPlace, DeclaredValue, QueueLineage, effective
 from cigri.states import PropertyLevel
 
 ROOT = Path(__file__).parents[2]
@@ -28,22 +28,25 @@ def test_each_level_is_read_with_its_own_and_the_projects_properties() -> None:
         ("dahu", ""): "",
     }
     assert found.properties == {
-        Where(GRID, ""): {"glibc": Declared("2.17")},
-        Where(DRIVER, "slurm"): {"scratch": Declared(100 * GB)},
-        Where(SITE, "grenoble"): {"el7": Declared(True), "software": Declared(["gcc-12", "openmpi"])},
-        Where(SITE, "grenoble", "chemistry"): {"software": Declared(["gromacs"], True)},
-        Where(CLUSTER, "dahu"): {"gpu_mem": Declared(16 * GB)},
-        Where(QUEUE, "fat@dahu"): {"memory": Declared(1536 * GB)},
+        DeclarationPlace(GRID, ""): {"glibc": DeclaredValue("2.17")},
+        DeclarationPlace(DRIVER, "slurm"): {"scratch": DeclaredValue(100 * GB)},
+        DeclarationPlace(SITE, "grenoble"): {
+            "el7": DeclaredValue(True),
+            "software": DeclaredValue(["gcc-12", "openmpi"]),
+        },
+        DeclarationPlace(SITE, "grenoble", "chemistry"): {"software": DeclaredValue(["gromacs"], True)},
+        DeclarationPlace(CLUSTER, "dahu"): {"gpu_mem": DeclaredValue(16 * GB)},
+        DeclarationPlace(QUEUE, "fat@dahu"): {"memory": DeclaredValue(1536 * GB)},
     }
     assert found.kinds == {
-        **{"gpu_mem": Kind.SIZE, "software": Kind.STRING, "glibc": Kind.STRING},
-        **{"scratch": Kind.SIZE, "el7": Kind.BOOLEAN},
+        **{"gpu_mem": ValueKind.SIZE, "software": ValueKind.STRING, "glibc": ValueKind.STRING},
+        **{"scratch": ValueKind.SIZE, "el7": ValueKind.BOOLEAN},
     }
 
 
 def test_what_the_page_says_of_its_example_is_so() -> None:
     document = read_document(EXAMPLE)
-    place = Lineage("slurm", "grenoble", "dahu", "fat")
+    place = QueueLineage("slurm", "grenoble", "dahu", "fat")
     found = effective(place, "chemistry", document.properties, {"cores": 64, "memory": 192 * GB})
     rows = {name: source for name, source in re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]*) \|$", PAGE, re.MULTILINE)}
     assert {name: one.source for name, one in found.items() if name != "el7"} == rows

@@ -5,26 +5,26 @@ from collections.abc import Mapping
 import pytest
 
 from cigri.requirements.value_kinds import Value
-from cigri.resources.inheritance import Declared, Lineage, Sourced, Where, effective
+from cigri.resources.inheritance import DeclarationPlace, DeclaredValue, QueueLineage, SourcedValue, effective
 from cigri.states import PropertyLevel
 
 GRID, DRIVER, SITE, CLUSTER, QUEUE = PropertyLevel
-FAT = Lineage("slurm", "grenoble", "dahu", "fat")
+FAT = QueueLineage("slurm", "grenoble", "dahu", "fat")
 EVERYWHERE = (
-    Where(GRID, ""),
-    Where(DRIVER, "slurm"),
-    Where(SITE, "grenoble"),
-    Where(CLUSTER, "dahu"),
-    Where(QUEUE, "fat@dahu"),
+    DeclarationPlace(GRID, ""),
+    DeclarationPlace(DRIVER, "slurm"),
+    DeclarationPlace(SITE, "grenoble"),
+    DeclarationPlace(CLUSTER, "dahu"),
+    DeclarationPlace(QUEUE, "fat@dahu"),
 )
 
-Said = Mapping[Where, Value | tuple[str, ...]]
+Said = Mapping[DeclarationPlace, Value | tuple[str, ...]]
 
 
-def sourced(declared: Said, project: str = "", found: Mapping[str, Value] | None = None) -> Sourced | None:
+def sourced(declared: Said, project: str = "", found: Mapping[str, Value] | None = None) -> SourcedValue | None:
     """The one property `os` of the queue fat@dahu; a tuple extends."""
     said = {
-        where: {"os": Declared(list(value), True) if isinstance(value, tuple) else Declared(value)}
+        where: {"os": DeclaredValue(list(value), True) if isinstance(value, tuple) else DeclaredValue(value)}
         for where, value in declared.items()
     }
     return effective(FAT, project, said, found).get("os")
@@ -49,34 +49,54 @@ def test_parameters_may_be_valid_for_a_given_vo_only(level: int) -> None:
 
 
 def test_what_is_said_for_a_project_is_overridden_by_what_a_nearer_level_says_for_all() -> None:
-    assert sourced({Where(SITE, "grenoble", "chem"): "a", Where(CLUSTER, "dahu"): "b"}, "chem") == ("b", "cluster dahu")
+    assert sourced(
+        {DeclarationPlace(SITE, "grenoble", "chem"): "a", DeclarationPlace(CLUSTER, "dahu"): "b"}, "chem"
+    ) == ("b", "cluster dahu")
 
 
 @pytest.mark.parametrize(
     "elsewhere",
-    [Where(DRIVER, "oar"), Where(SITE, "lyon"), Where(CLUSTER, "luke"), Where(QUEUE, "thin@dahu")],
+    [
+        DeclarationPlace(DRIVER, "oar"),
+        DeclarationPlace(SITE, "lyon"),
+        DeclarationPlace(CLUSTER, "luke"),
+        DeclarationPlace(QUEUE, "thin@dahu"),
+    ],
     ids=str,
 )
-def test_what_is_said_of_others_is_not_inherited(elsewhere: Where) -> None:
+def test_what_is_said_of_others_is_not_inherited(elsewhere: DeclarationPlace) -> None:
     assert sourced({elsewhere: "a"}) is None
 
 
 def test_a_list_replaces_the_one_above() -> None:
-    assert sourced({Where(GRID, ""): ["a", "b"], Where(SITE, "grenoble"): ["c"]}) == (["c"], "site grenoble")
+    assert sourced({DeclarationPlace(GRID, ""): ["a", "b"], DeclarationPlace(SITE, "grenoble"): ["c"]}) == (
+        ["c"],
+        "site grenoble",
+    )
 
 
 def test_a_list_extends_the_one_above_when_it_says_so() -> None:
-    said: Said = {Where(GRID, ""): ["a", "b"], Where(SITE, "grenoble"): ("b", "c"), Where(QUEUE, "fat@dahu"): ("d",)}
+    said: Said = {
+        DeclarationPlace(GRID, ""): ["a", "b"],
+        DeclarationPlace(SITE, "grenoble"): ("b", "c"),
+        DeclarationPlace(QUEUE, "fat@dahu"): ("d",),
+    }
     assert sourced(said) == (["a", "b", "c", "d"], "grid + site grenoble + queue fat@dahu")
 
 
 def test_a_list_extends_a_single_value_and_what_is_not_there() -> None:
-    assert sourced({Where(GRID, ""): "a", Where(SITE, "grenoble"): ("b",)}) == (["a", "b"], "grid + site grenoble")
-    assert sourced({Where(SITE, "grenoble"): ("b",)}) == (["b"], "site grenoble")
+    assert sourced({DeclarationPlace(GRID, ""): "a", DeclarationPlace(SITE, "grenoble"): ("b",)}) == (
+        ["a", "b"],
+        "grid + site grenoble",
+    )
+    assert sourced({DeclarationPlace(SITE, "grenoble"): ("b",)}) == (["b"], "site grenoble")
 
 
 def test_what_was_found_stands_right_above_what_is_declared_of_the_cluster() -> None:
     found: dict[str, Value] = {"os": "found"}
-    assert sourced({Where(SITE, "grenoble"): "a"}, found=found) == ("found", "discovered")
-    assert sourced({Where(CLUSTER, "dahu"): "a"}, found=found) == ("a", "cluster dahu")
-    assert sourced({Where(QUEUE, "fat@dahu"): ("a",)}, found=found) == (["found", "a"], "discovered + queue fat@dahu")
+    assert sourced({DeclarationPlace(SITE, "grenoble"): "a"}, found=found) == ("found", "discovered")
+    assert sourced({DeclarationPlace(CLUSTER, "dahu"): "a"}, found=found) == ("a", "cluster dahu")
+    assert sourced({DeclarationPlace(QUEUE, "fat@dahu"): ("a",)}, found=found) == (
+        ["found", "a"],
+        "discovered + queue fat@dahu",
+    )

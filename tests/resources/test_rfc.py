@@ -13,7 +13,7 @@ from cigri.flow.resource_documents import put_description
 from cigri.flow.views.queues import list_queues, property_kinds, resources_version
 from cigri.requirements import Value, parse_requirement
 from cigri.resources.document import read_document
-from cigri.resources.nodes import NodeClass
+from cigri.resources.nodes import AlikeNodes
 from tests.factories import a_cluster
 
 pytestmark = pytest.mark.noon
@@ -113,7 +113,7 @@ def test_what_nodes_have_selects_too_and_what_the_operator_says_of_their_queue_w
 ) -> None:
     cluster = find_cluster(conn, "ce1")
     assert cluster is not None
-    found = [NodeClass({"memory": 64 * 1024**3, "os": "el7", "max_walltime": 99}, 3), NodeClass({"cores": 4}, 1)]
+    found = [AlikeNodes({"memory": 64 * 1024**3, "os": "el7", "max_walltime": 99}, 3), AlikeNodes({"cores": 4}, 1)]
     put_nodes(conn, cluster, found)
     assert selected(conn, "memory >= 64 GB") == {"cern": {"ce1": ["", "long", "short"]}}
     assert selected(conn, "memory >= 64 GB and os == 'el8' and max_walltime >= 4 d") == {"cern": {"ce1": ["long"]}}

@@ -15,10 +15,10 @@ from cigri.database import Database
 from cigri.drivers import BatchRequest, ResourceRequest, load
 from cigri.errors import ConfigError
 from cigri.flow.tasks import take_waiting
-from cigri.jdl import ClusterSettings, Resources
-from cigri.jdl.task_amounts import Sorting, exact, find_peaks, rounded
-from cigri.localbatch.backfill_queue import Array, WaitingLine
-from cigri.localbatch.pools import Pools, default_pools
+from cigri.jdl import ClusterSettings, JobResources
+from cigri.jdl.task_amounts import BucketSorter, exact, find_peaks, rounded
+from cigri.localbatch.backfill_queue import BackfillQueue, JobArray
+from cigri.localbatch.pools import ResourcePools, default_pools
 from modules.runner.fallback_mapping import mapped
 from tests.factories import a_cluster
 from tests.flow.test_buckets import sized
@@ -36,13 +36,13 @@ THREE: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
 
 
 def test_a_job_is_eligible_if_what_it_requires_fits_into_the_pool() -> None:
-    pools = Pools(POOLS)
+    pools = ResourcePools(POOLS)
     assert pools.fit({"cpu": 4, "mem": 1000, "gnat": 2})
     assert not pools.fit({"cpu": 1, "mem": 1001})
 
 
 def test_what_a_job_requires_is_subtracted_when_it_is_launched_and_returned_when_it_ends() -> None:
-    pools = Pools(POOLS)
+    pools = ResourcePools(POOLS)
     pools.take({"cpu": 3, "mem": 333})
     assert (pools.free("cpu"), pools.free("mem"), pools.free("gnat")) == (1, 667, 2)
     pools.give({"cpu": 3, "mem": 333})
@@ -50,7 +50,7 @@ def test_what_a_job_requires_is_subtracted_when_it_is_launched_and_returned_when
 
 
 def test_required_resources_are_those_of_the_description_with_the_parameters_of_the_task_filled_in() -> None:
-    resources = Resources.model_validate({"cpu": 2, "mem": "{size} * 2 GB", "gnat": "{size}"})
+    resources = JobResources.model_validate({"cpu": 2, "mem": "{size} * 2 GB", "gnat": "{size}"})
     assert resources.request(exact(resources.formulas, {"size": 3}, 0)) == ResourceRequest(2, 1, 6144, {"gnat": 3})
 
 
@@ -65,26 +65,26 @@ def test_all_backends_manage_cpu_mem_and_tmp(kind: str) -> None:
 
 
 def test_cpu_reserves_as_many_cores_as_threads_are_to_run() -> None:
-    waiting = WaitingLine(Pools({"cpu": 4}))
+    waiting = BackfillQueue(ResourcePools({"cpu": 4}))
     waiting.add(_array(1, 3, {"cpu": 2}))
     assert len(waiting.choose(0.0, 10)) == 2
 
 
 def test_mem_is_reserved_in_the_unit_of_the_pools_which_is_megabytes_by_default() -> None:
-    assert Resources.model_validate({"mem": 700}) == Resources.model_validate({"mem": "700 MB"})
-    waiting = WaitingLine(Pools(POOLS))
-    waiting.add(_array(1, 2, {"cpu": 1, "mem": Resources.model_validate({"mem": 700}).request().mem}))
+    assert JobResources.model_validate({"mem": 700}) == JobResources.model_validate({"mem": "700 MB"})
+    waiting = BackfillQueue(ResourcePools(POOLS))
+    waiting.add(_array(1, 2, {"cpu": 1, "mem": JobResources.model_validate({"mem": 700}).request().mem}))
     assert len(waiting.choose(0.0, 10)) == 1
 
 
 def test_units_are_powers_of_1024_and_a_thousandth_is_refused() -> None:
-    assert Resources.model_validate({"mem": "2 GB"}).mem == 2048
+    assert JobResources.model_validate({"mem": "2 GB"}).mem == 2048
     with pytest.raises(ValueError, match="a thousandth"):
-        Resources.model_validate({"mem": "10m"})
+        JobResources.model_validate({"mem": "10m"})
 
 
 def test_no_disk_is_reserved_unless_tmp_is_asked_for() -> None:
-    assert Resources().request().tmp == 0
+    assert JobResources().request().tmp == 0
     for driver, options, word in (("slurm", {}, "--tmp="), ("gridengine", {"disk": "tmpfs"}, "tmpfs=")):
         batch_system = load(driver, options)
         assert word not in batch_system.submit(BatchRequest("a", 1, 60))
@@ -105,7 +105,7 @@ def test_sizes_are_quantified_with_relatively_large_steps() -> None:
 
 
 def test_each_job_may_have_a_different_number_and_there_are_few_buckets() -> None:
-    sorting = Sorting([{"mem": "{} MB"}], {})
+    sorting = BucketSorter([{"mem": "{} MB"}], {})
     keys = {sorting.key(str(size), 0) for size in range(1, 100_001)}
     assert len(keys) == 63
     assert len({exact({"mem": "{} MB"}, str(size), 0)["mem"] for size in range(1, 1001)}) == 1000
@@ -148,7 +148,7 @@ def test_resources_are_mapped_to_this_host_as_far_as_it_has_them() -> None:
 @pytest.mark.parametrize("wish", [ResourceRequest(mem=2000), ResourceRequest(others={"gpu": 1})])
 def test_what_this_host_lacks_or_has_too_little_of_makes_the_job_run_alone(wish: ResourceRequest) -> None:
     resources = mapped(BatchRequest("a", 1, 60, wish), POOLS).resources
-    pools = Pools(POOLS)
+    pools = ResourcePools(POOLS)
     need = {"cpu": resources.width, "mem": resources.mem}
     assert pools.fit(need)
     pools.take(need)
@@ -209,8 +209,8 @@ def test_by_default_a_job_requires_one_core() -> None:
     assert ClusterSettings.model_validate(SETTINGS).resources.request() == ResourceRequest(cpu=1)
 
 
-def _array(array_id: int, size: int, need: Mapping[str, int]) -> Array:
-    array = Array(array_id, 0, f"a{array_id}", size, need, 60, 0, ("/bin/true",))
+def _array(array_id: int, size: int, need: Mapping[str, int]) -> JobArray:
+    array = JobArray(array_id, 0, f"a{array_id}", size, need, 60, 0, ("/bin/true",))
     array.left.extend(range(1, size + 1))
     return array
 

@@ -16,7 +16,7 @@ from cigri.flow.resource_documents import put_description
 from cigri.flow.tasks import take_waiting
 from cigri.requirements import read_canonical
 from cigri.resources.document import read_document
-from cigri.shell.results import Answer
+from cigri.shell.results import ShellResult
 from cigri.tables.pools import SubmitPool
 from tests.drivers.test_nodes import core, oar, slurm
 from tests.factories import a_cluster
@@ -101,7 +101,7 @@ def test_only_static_parameters_are_properties_of_nodes() -> None:
     assert oar(*busy) == oar(core(1))
     pools = {"cpu": {"total": 8, "free": 8}}
     idle, full = (
-        load("local", {"spool": "/x"}).parse_nodes(Answer(0, json.dumps({"pools": told}) + '\n{"end":1}\n', ""))
+        load("local", {"spool": "/x"}).parse_nodes(ShellResult(0, json.dumps({"pools": told}) + '\n{"end":1}\n', ""))
         for told in (pools, {"cpu": {"total": 8, "free": 0}})
     )
     assert idle == full

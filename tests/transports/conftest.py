@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.transports.ssh import Connections, SshAddress
+from cigri.transports.ssh import SshAddress, SshConnections
 from tests.waiting import looks
 
 SSHD = "/usr/sbin/sshd"
@@ -170,8 +170,8 @@ def sshd(start_sshd: Callable[..., Sshd]) -> Sshd:
 
 
 @pytest.fixture
-def connections() -> Iterator[Connections]:
-    kept = Connections()
+def connections() -> Iterator[SshConnections]:
+    kept = SshConnections()
     yield kept
     kept.close()
 

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from cigri.errors import ConfigError
-from cigri.transports.ssh import Connections, SshAddress
+from cigri.transports.ssh import SshAddress, SshConnections
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_a_wrong_setting_is_an_error(settings: dict[str, object]) -> None:
 @pytest.mark.parametrize("user", ["", "-u", "#0", "%wheel", "a b", "a;b", "a\nb", "../x"])
 def test_a_name_that_is_no_account_never_reaches_a_cluster(user: str) -> None:
     with pytest.raises(ConfigError, match="cannot be the name of an account"):
-        Connections().transport("alpha", SshAddress(host="alpha"), user)
+        SshConnections().transport("alpha", SshAddress(host="alpha"), user)
 
 
 def test_the_login_is_the_gateway_account_or_the_user() -> None:

@@ -7,10 +7,10 @@ import time
 import paramiko
 import pytest
 
-from cigri.errors import Unreachable
-from cigri.transports.ssh import Connections
-from cigri.transports.ssh_connection import Gate
-from cigri.transports.ssh_login import DialError
+from cigri.errors import ClusterUnreachable
+from cigri.transports.ssh import SshConnections
+from cigri.transports.ssh_connection import ConnectionGate
+from cigri.transports.ssh_login import SshConnectError
 
 from .conftest import Sshd, wait_until
 
@@ -30,7 +30,7 @@ class CountingLock:
         return self._lock.acquire(timeout=timeout)
 
 
-def test_nothing_waits_for_a_delayed_acknowledgement(sshd: Sshd, connections: Connections, me: str) -> None:
+def test_nothing_waits_for_a_delayed_acknowledgement(sshd: Sshd, connections: SshConnections, me: str) -> None:
     transport = connections.transport("alpha", sshd.address(keepalive=7), me)
     transport.run("true", TIMEOUT)
     active = transport._connection._active()
@@ -41,7 +41,7 @@ def test_nothing_waits_for_a_delayed_acknowledgement(sshd: Sshd, connections: Co
 
 
 def test_a_caller_stuck_inside_paramiko_is_freed(
-    sshd: Sshd, connections: Connections, me: str, monkeypatch: pytest.MonkeyPatch
+    sshd: Sshd, connections: SshConnections, me: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def wait_for_a_reply_that_never_comes(channel: paramiko.Channel, command: str) -> None:
         channel.event.clear()
@@ -49,13 +49,13 @@ def test_a_caller_stuck_inside_paramiko_is_freed(
 
     monkeypatch.setattr(paramiko.Channel, "exec_command", wait_for_a_reply_that_never_comes)
     started = time.monotonic()
-    with pytest.raises(Unreachable):
+    with pytest.raises(ClusterUnreachable):
         connections.transport("alpha", sshd.address(), me).run("true", 0.5)
     assert time.monotonic() - started < TIMEOUT
 
 
 def test_one_attempt_at_a_time_goes_to_a_host() -> None:
-    gate, deadline = Gate(), time.monotonic() + TIMEOUT
+    gate, deadline = ConnectionGate(), time.monotonic() + TIMEOUT
     inside: list[str] = []
 
     def second() -> None:
@@ -65,7 +65,10 @@ def test_one_attempt_at_a_time_goes_to_a_host() -> None:
     thread = threading.Thread(target=second)
     with gate.attempt("alice", deadline):
         thread.start()
-        with pytest.raises(DialError, match="has not ended in time"), gate.attempt("carol", time.monotonic() + 0.05):
+        with (
+            pytest.raises(SshConnectError, match="has not ended in time"),
+            gate.attempt("carol", time.monotonic() + 0.05),
+        ):
             inside.append("carol")
         assert inside == []
     thread.join()
@@ -76,7 +79,7 @@ def test_one_attempt_at_a_time_goes_to_a_host() -> None:
 def test_who_waited_shares_a_failure_that_would_be_theirs_too(
     is_network: bool, is_shared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate, deadline = Gate(), time.monotonic() + TIMEOUT
+    gate, deadline = ConnectionGate(), time.monotonic() + TIMEOUT
     lock = CountingLock()
     monkeypatch.setattr(gate, "_lock", lock)
     seen: list[str] = []
@@ -85,7 +88,7 @@ def test_who_waited_shares_a_failure_that_would_be_theirs_too(
         try:
             with gate.attempt("bob", deadline):
                 seen.append("tried")
-        except DialError as error:
+        except SshConnectError as error:
             seen.append(str(error))
 
     thread = threading.Thread(target=second)
@@ -94,9 +97,9 @@ def test_who_waited_shares_a_failure_that_would_be_theirs_too(
         with gate.attempt("alice", deadline):
             thread.start()
             wait_until(lambda: lock.asked == 2, "bob waits")
-            raise DialError("down", is_network)
+            raise SshConnectError("down", is_network)
 
-    with pytest.raises(DialError):
+    with pytest.raises(SshConnectError):
         first()
     thread.join()
     assert seen == (["down"] if is_shared else ["tried"])

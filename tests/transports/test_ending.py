@@ -9,16 +9,16 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.errors import OutcomeUnknown
+from cigri.errors import RemoteOutcomeUnknown
 from cigri.flow.clusters import ClusterRow, find_cluster
 from cigri.gateway import transport_gateway as gateways
-from cigri.gateway.transport_gateway import Closed, Gateway
+from cigri.gateway.transport_gateway import GatewayClosed, TransportGateway
 from cigri.runtime.failure_isolation import isolated_visit
-from cigri.runtime.pass_context import Report, Tools
+from cigri.runtime.pass_context import PassContext, Report
 from cigri.settings.sections import Settings
 from cigri.transports import Transport
 from cigri.transports.local import LocalTransport
-from cigri.transports.ssh import Connections
+from cigri.transports.ssh import SshConnections
 from modules.operator.detached_process import start_of
 from tests.factories import a_cluster
 
@@ -51,7 +51,7 @@ def cut_off(transport: Transport, place: Path) -> type[BaseException]:
     def work() -> None:
         try:
             transport.run(endless(place), TIMEOUT)
-        except OutcomeUnknown as error:
+        except RemoteOutcomeUnknown as error:
             failures.append(error)
 
     thread = threading.Thread(target=work)
@@ -66,27 +66,27 @@ def cut_off(transport: Transport, place: Path) -> type[BaseException]:
 
 def test_a_script_that_is_cut_off_here_is_gone_with_its_shell(tmp_path: Path, me: str) -> None:
     before = shells()
-    assert cut_off(LocalTransport("here", me), tmp_path / "pid") is OutcomeUnknown
+    assert cut_off(LocalTransport("here", me), tmp_path / "pid") is RemoteOutcomeUnknown
     assert shells() == before
 
 
 def test_a_script_that_is_cut_off_elsewhere_is_gone_with_its_connection(
-    tmp_path: Path, sshd: Sshd, connections: Connections, me: str
+    tmp_path: Path, sshd: Sshd, connections: SshConnections, me: str
 ) -> None:
-    assert cut_off(connections.transport("alpha", sshd.address(), me), tmp_path / "pid") is OutcomeUnknown
+    assert cut_off(connections.transport("alpha", sshd.address(), me), tmp_path / "pid") is RemoteOutcomeUnknown
     wait_until(lambda: not sshd.sessions(), "the connection is given back")
 
 
 @pytest.fixture
-def late(database: Database, tmp_path: Path, me: str) -> Callable[[Gateway], int]:
+def late(database: Database, tmp_path: Path, me: str) -> Callable[[TransportGateway], int]:
     """Begin a visit that does not end; give the process that it waits for."""
 
-    def begin(gateway: Gateway) -> int:
+    def begin(gateway: TransportGateway) -> int:
         with database.begin() as conn:
             a_cluster(conn, "here")
             cluster = find_cluster(conn, "here")
         assert cluster is not None
-        tools = Tools(database, Settings(), gateway)
+        tools = PassContext(database, Settings(), gateway)
 
         def visit(cluster: ClusterRow) -> Report:
             gateway.run(cluster, me, endless(tmp_path / "pid"))
@@ -100,14 +100,14 @@ def late(database: Database, tmp_path: Path, me: str) -> Callable[[Gateway], int
 
 
 def test_a_module_that_ends_leaves_no_process_and_blames_no_cluster_that_is_late(
-    database: Database, late: Callable[[Gateway], int], monkeypatch: pytest.MonkeyPatch
+    database: Database, late: Callable[[TransportGateway], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gateways, "CLOSING_PATIENCE", 0.5)
-    before, gateway = shells(), Gateway()
+    before, gateway = shells(), TransportGateway()
     pid = late(gateway)
     (visit,) = gateway._under_way.values()
     gateway.close()
-    assert isinstance(visit.exception(30), Closed)
+    assert isinstance(visit.exception(30), GatewayClosed)
     wait_until(lambda: not start_of(pid), "the script has ended")
     assert shells() == before
     with database.begin() as conn:
@@ -116,10 +116,10 @@ def test_a_module_that_ends_leaves_no_process_and_blames_no_cluster_that_is_late
 
 
 def test_a_visit_that_soon_ends_is_waited_for(
-    late: Callable[[Gateway], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    late: Callable[[TransportGateway], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gateways, "CLOSING_PATIENCE", 60.0)
-    gateway = Gateway()
+    gateway = TransportGateway()
     late(gateway)
     (visit,) = gateway._under_way.values()
     closing = threading.Thread(target=gateway.close)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.errors import Unreachable
+from cigri.errors import ClusterUnreachable
 from cigri.transports.local import PATH, LocalTransport
 
 from .conftest import require
@@ -37,7 +37,7 @@ def test_commands_are_counted(me: str) -> None:
 
 
 def test_no_account_is_unreachable() -> None:
-    with pytest.raises(Unreachable, match="no account 'no-such-user'"):
+    with pytest.raises(ClusterUnreachable, match="no account 'no-such-user'"):
         LocalTransport("here", "no-such-user").run("true", TIMEOUT)
 
 
@@ -66,11 +66,11 @@ def test_sudo_that_refuses_makes_the_cluster_unreachable(monkeypatch: pytest.Mon
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setattr("cigri.transports.local.PATH", f"{tmp_path}:{PATH}")
     monkeypatch.setattr(os, "geteuid", lambda: 54321)
-    with pytest.raises(Unreachable, match="sudo -n -u daemon refused: sudo: a password is required"):
+    with pytest.raises(ClusterUnreachable, match="sudo -n -u daemon refused: sudo: a password is required"):
         LocalTransport("here", "daemon").run("true", TIMEOUT)
 
 
 @needs_root
 def test_a_user_without_a_home_is_unreachable() -> None:
-    with pytest.raises(Unreachable, match="cd: "):
+    with pytest.raises(ClusterUnreachable, match="cd: "):
         LocalTransport("here", "nobody").run("true", TIMEOUT)

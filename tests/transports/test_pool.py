@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from cigri.errors import OutcomeUnknown, Unreachable
-from cigri.shell.results import RawAnswer
-from cigri.transports.persistent_shell import Shell
-from cigri.transports.shell_pool import MOST_SESSIONS, Refused, ShellPool
+from cigri.errors import ClusterUnreachable, RemoteOutcomeUnknown
+from cigri.shell.results import RawShellResult
+from cigri.transports.persistent_shell import PersistentShell
+from cigri.transports.shell_pool import MOST_SESSIONS, SessionRefused, ShellPool
 from tests.waiting import looks
 
 
-class FakeShell(Shell):
+class FakeShell(PersistentShell):
     """Waits for `gate`, then answers with its own number."""
 
     def __init__(self, user: str, number: int, gate: threading.Event) -> None:
@@ -33,10 +33,10 @@ class FakeShell(Shell):
         self.is_terminated = True
         self._gate.set()
 
-    def run(self, script: str, deadline: float, _sent: bytes = b"") -> RawAnswer:
+    def run(self, script: str, deadline: float, _sent: bytes = b"") -> RawShellResult:
         if script == "fail" or not self._gate.wait(deadline - time.monotonic()) or self.is_terminated:
-            raise OutcomeUnknown("alpha", "no answer")
-        return RawAnswer(self.number, b"", b"")
+            raise RemoteOutcomeUnknown("alpha", "no answer")
+        return RawShellResult(self.number, b"", b"")
 
 
 class Server:
@@ -53,9 +53,9 @@ class Server:
     def open_count(self) -> int:
         return sum(shell.is_open for shell in self.shells)
 
-    def _start(self, user: str, deadline: float) -> Shell:
+    def _start(self, user: str, deadline: float) -> PersistentShell:
         if self.open_count >= self.limit:
-            raise Refused("full")
+            raise SessionRefused("full")
         self.shells.append(FakeShell(user, len(self.shells), self.gate))
         return self.shells[-1]
 
@@ -103,7 +103,7 @@ def test_a_dead_idle_shell_is_replaced() -> None:
 
 def test_a_shell_that_failed_is_not_used_again() -> None:
     server = Server()
-    with pytest.raises(OutcomeUnknown):
+    with pytest.raises(RemoteOutcomeUnknown):
         server.ask("alice", "fail")
     assert server.shells[0].is_closed
     assert server.pool.sessions == 0
@@ -114,7 +114,7 @@ def test_waiting_for_a_busy_shell_counts_as_time() -> None:
     server = Server()
     threads = _busy(server, "alice", MOST_SESSIONS)
     started = time.monotonic()
-    with pytest.raises(Unreachable, match="all 4 sessions are busy"):
+    with pytest.raises(ClusterUnreachable, match="all 4 sessions are busy"):
         server.ask("alice", timeout=0.2)
     assert 0.15 < time.monotonic() - started < 20
     assert len(server.shells) == MOST_SESSIONS
@@ -140,7 +140,7 @@ def test_a_refusal_is_met_by_giving_up_an_idle_shell() -> None:
 
 def test_a_refusal_that_stays_is_unreachable_in_time() -> None:
     server = Server(limit=0)
-    with pytest.raises(Unreachable, match="no session for alice: full"):
+    with pytest.raises(ClusterUnreachable, match="no session for alice: full"):
         server.ask("alice", timeout=0.3)
     assert server.pool.sessions == 0
 
@@ -183,7 +183,7 @@ def test_who_is_at_work_finds_a_terminated_shell_gone_and_who_waits_gets_none() 
     def ask() -> None:
         try:
             server.ask("alice")
-        except (OutcomeUnknown, Unreachable) as error:
+        except (RemoteOutcomeUnknown, ClusterUnreachable) as error:
             failures.append(type(error).__name__)
 
     server.gate.clear()
@@ -194,18 +194,18 @@ def test_who_is_at_work_finds_a_terminated_shell_gone_and_who_waits_gets_none() 
     server.pool.terminate()
     for thread in threads:
         thread.join(10)
-    assert sorted(failures) == ["OutcomeUnknown"] * MOST_SESSIONS + ["Unreachable"]
+    assert sorted(failures) == ["ClusterUnreachable"] + ["RemoteOutcomeUnknown"] * MOST_SESSIONS
     assert server.pool.sessions == 0
     assert server.open_count == 0
 
 
 def test_a_start_that_fails_gives_its_place_back() -> None:
-    def fail(user: str, deadline: float) -> Shell:
-        raise Unreachable("alpha", "down")
+    def fail(user: str, deadline: float) -> PersistentShell:
+        raise ClusterUnreachable("alpha", "down")
 
-    start: Callable[[str, float], Shell] = fail
+    start: Callable[[str, float], PersistentShell] = fail
     pool = ShellPool("alpha", start)
     for _ in range(MOST_SESSIONS + 1):
-        with pytest.raises(Unreachable, match="down"):
+        with pytest.raises(ClusterUnreachable, match="down"):
             pool.run("alice", "true", 1.0)
     assert pool.sessions == 0

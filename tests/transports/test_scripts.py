@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cigri.errors import OutcomeUnknown
-from cigri.shell.results import RawAnswer
+from cigri.errors import RemoteOutcomeUnknown
+from cigri.shell.results import RawShellResult
 from cigri.transports import Transport, local
 from cigri.transports.local import LocalTransport
-from cigri.transports.ssh import Connections
+from cigri.transports.ssh import SshConnections
 
 from .conftest import Sshd, require, wait_until
 
@@ -38,7 +38,7 @@ def transport(
     require("sshd", "openssh-server")
     sshd = Sshd(tmp_path_factory.mktemp("sshd") / "here", shell_path(shell))
     sshd.start()
-    connections = Connections()
+    connections = SshConnections()
     yield connections.transport("there", sshd.address(), getpass.getuser())
     connections.close()
     sshd.close()
@@ -117,7 +117,7 @@ def test_ten_megabytes_go_out_and_come_back(transport: Transport) -> None:
 def test_files_come_byte_by_byte(transport: Transport) -> None:
     octets = "".join(f"\\{number:03o}" for number in range(256))
     answer = transport.fetch(f"printf '{octets}'; printf '\\377' >&2; exit 3", TIMEOUT)
-    assert answer == RawAnswer(3, bytes(range(256)), b"\xff")
+    assert answer == RawShellResult(3, bytes(range(256)), b"\xff")
 
 
 def test_both_outputs_may_be_large_at_once(transport: Transport) -> None:
@@ -133,7 +133,7 @@ def test_a_script_may_have_many_lines(transport: Transport) -> None:
 def test_what_times_out_is_ended_and_the_next_script_runs(transport: Transport, tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     tmp_path.chmod(0o755)
-    with pytest.raises(OutcomeUnknown, match=r"no answer within .*: last words"):
+    with pytest.raises(RemoteOutcomeUnknown, match=r"no answer within .*: last words"):
         transport.run(f"echo last words; echo $$ >{pid_file}; sh -c 'echo $$; exec sleep 61' >{pid_file}", 0.7)
     pid = int(pid_file.read_text())
     wait_until(lambda: not _is_alive(pid), "the script that timed out is gone")
@@ -144,7 +144,7 @@ def test_a_timeout_of_one_thread_leaves_the_others_alone(transport: Transport) -
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda _: transport.run("sleep 0.5", TIMEOUT), range(2)))  # there are two shells now
         slow = pool.submit(transport.run, "sleep 1.2; echo slow", TIMEOUT)
-        with pytest.raises(OutcomeUnknown):
+        with pytest.raises(RemoteOutcomeUnknown):
             transport.run("sleep 30", 0.5)
         assert slow.result() == (0, "slow\n", "")
 

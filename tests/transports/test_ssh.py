@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from cigri.errors import OutcomeUnknown, Unreachable
-from cigri.transports.ssh import Connections
+from cigri.errors import ClusterUnreachable, RemoteOutcomeUnknown
+from cigri.transports.ssh import SshConnections
 from tests.waiting import looks
 
 from .conftest import Sshd, make_key, require, wait_until
@@ -21,7 +21,7 @@ from .conftest import Sshd, make_key, require, wait_until
 TIMEOUT = 20.0
 
 
-def test_users_of_one_login_share_one_connection(sshd: Sshd, connections: Connections, me: str) -> None:
+def test_users_of_one_login_share_one_connection(sshd: Sshd, connections: SshConnections, me: str) -> None:
     first = connections.transport("alpha", sshd.address(), me)
     second = connections.transport("alpha", sshd.address(), me)
     shells = {transport.run("echo $$", TIMEOUT).out for transport in (first, second, first)}
@@ -32,7 +32,7 @@ def test_users_of_one_login_share_one_connection(sshd: Sshd, connections: Connec
 
 
 def test_a_new_address_of_a_cluster_is_used_at_once(
-    start_sshd: Callable[..., Sshd], connections: Connections, me: str
+    start_sshd: Callable[..., Sshd], connections: SshConnections, me: str
 ) -> None:
     old, new = start_sshd(), start_sshd()
     connections.transport("alpha", old.address(), me).run("true", TIMEOUT)
@@ -41,7 +41,7 @@ def test_a_new_address_of_a_cluster_is_used_at_once(
     wait_until(lambda: not old.sessions(), "the old connection is given back")
 
 
-def test_close_gives_the_connection_back(sshd: Sshd, connections: Connections, me: str) -> None:
+def test_close_gives_the_connection_back(sshd: Sshd, connections: SshConnections, me: str) -> None:
     transport = connections.transport("alpha", sshd.address(), me)
     transport.run("true", TIMEOUT)
     transport.close()
@@ -50,7 +50,7 @@ def test_close_gives_the_connection_back(sshd: Sshd, connections: Connections, m
 
 
 def test_twelve_threads_fit_through_few_sessions(
-    start_sshd: Callable[..., Sshd], connections: Connections, me: str
+    start_sshd: Callable[..., Sshd], connections: SshConnections, me: str
 ) -> None:
     sshd = start_sshd("MaxSessions 2\nMaxStartups 1")
     transport = connections.transport("alpha", sshd.address(), me)
@@ -61,7 +61,7 @@ def test_twelve_threads_fit_through_few_sessions(
 
 
 def test_a_server_full_of_newcomers_is_tried_again(
-    start_sshd: Callable[..., Sshd], connections: Connections, me: str
+    start_sshd: Callable[..., Sshd], connections: SshConnections, me: str
 ) -> None:
     sshd = start_sshd("MaxStartups 1")
     transport = connections.transport("alpha", sshd.address(), me)
@@ -75,17 +75,17 @@ def test_a_server_full_of_newcomers_is_tried_again(
 
 
 def test_a_server_that_stays_full_is_unreachable_in_time_and_floods_no_log(
-    start_sshd: Callable[..., Sshd], connections: Connections, me: str, caplog: pytest.LogCaptureFixture
+    start_sshd: Callable[..., Sshd], connections: SshConnections, me: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     sshd = start_sshd("MaxStartups 1")
     with _stranger(sshd):
-        with pytest.raises(Unreachable, match="MaxStartups"):
+        with pytest.raises(ClusterUnreachable, match="MaxStartups"):
             connections.transport("alpha", sshd.address(), me).run("true", 10.0)
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_a_connection_lost_in_the_middle_leaves_the_outcome_unknown(
-    sshd: Sshd, connections: Connections, me: str, tmp_path: Path
+    sshd: Sshd, connections: SshConnections, me: str, tmp_path: Path
 ) -> None:
     transport = connections.transport("alpha", sshd.address(), me)
     with ThreadPoolExecutor(1) as pool:
@@ -93,13 +93,13 @@ def test_a_connection_lost_in_the_middle_leaves_the_outcome_unknown(
         wait_until((tmp_path / "running").exists, "the script runs")
         for pid in sshd.sessions():
             os.kill(pid, signal.SIGKILL)
-        with pytest.raises(OutcomeUnknown, match="connection was lost"):
+        with pytest.raises(RemoteOutcomeUnknown, match="connection was lost"):
             running.result()
     assert transport.run("echo again", TIMEOUT).out == "again\n"
 
 
 def test_an_idle_connection_that_died_is_opened_again_without_an_error(
-    sshd: Sshd, connections: Connections, me: str
+    sshd: Sshd, connections: SshConnections, me: str
 ) -> None:
     transport = connections.transport("alpha", sshd.address(), me)
     transport.run("true", TIMEOUT)
@@ -110,7 +110,7 @@ def test_an_idle_connection_that_died_is_opened_again_without_an_error(
 
 
 def test_an_idle_shell_that_died_is_opened_again_without_an_error(
-    sshd: Sshd, connections: Connections, me: str
+    sshd: Sshd, connections: SshConnections, me: str
 ) -> None:
     transport = connections.transport("alpha", sshd.address(), me)
     pid = int(transport.run("echo $$", TIMEOUT).out)
@@ -120,12 +120,12 @@ def test_an_idle_shell_that_died_is_opened_again_without_an_error(
     assert sshd.log.read_text().count("Accepted publickey") == 1
 
 
-def test_a_server_that_is_down_is_unreachable_until_it_is_up(sshd: Sshd, connections: Connections, me: str) -> None:
+def test_a_server_that_is_down_is_unreachable_until_it_is_up(sshd: Sshd, connections: SshConnections, me: str) -> None:
     transport = connections.transport("alpha", sshd.address(), me)
     transport.run("true", TIMEOUT)
     sshd.stop()
     wait_until(lambda: not transport._connection._active(), "the loss is noticed")
-    with pytest.raises(Unreachable, match=r"cannot be reached \(Connection refused\)"):
+    with pytest.raises(ClusterUnreachable, match=r"cannot be reached \(Connection refused\)"):
         transport.run("true", TIMEOUT)
     sshd.start()
     assert transport.run("echo up", TIMEOUT).out == "up\n"
@@ -133,14 +133,14 @@ def test_a_server_that_is_down_is_unreachable_until_it_is_up(sshd: Sshd, connect
 
 @pytest.mark.parametrize("script", ["echo hi", "cat <<'END'\n" + ("x" * 79 + "\n") * 400_000 + "END"])
 def test_a_server_that_hangs_does_not_hold_a_kept_shell_beyond_the_timeout(
-    sshd: Sshd, connections: Connections, me: str, script: str
+    sshd: Sshd, connections: SshConnections, me: str, script: str
 ) -> None:
     transport = connections.transport("alpha", sshd.address(), me)
     transport.run("true", TIMEOUT)
     sshd.signal_all(signal.SIGSTOP)
     started = time.monotonic()
     # What was taken whole may run later; what was not, never does.
-    with pytest.raises(OutcomeUnknown if len(script) < 1000 else Unreachable):
+    with pytest.raises(RemoteOutcomeUnknown if len(script) < 1000 else ClusterUnreachable):
         transport.run(script, 1.0)
     assert time.monotonic() - started < 20
     sshd.signal_all(signal.SIGCONT)
@@ -148,22 +148,24 @@ def test_a_server_that_hangs_does_not_hold_a_kept_shell_beyond_the_timeout(
     assert sshd.log.read_text().count("Accepted publickey") == 1
 
 
-def test_a_server_that_hangs_is_unreachable_within_the_timeout(sshd: Sshd, connections: Connections, me: str) -> None:
+def test_a_server_that_hangs_is_unreachable_within_the_timeout(
+    sshd: Sshd, connections: SshConnections, me: str
+) -> None:
     sshd.signal_all(signal.SIGSTOP)
     started = time.monotonic()
-    with pytest.raises(Unreachable, match="did not greet"):
+    with pytest.raises(ClusterUnreachable, match="did not greet"):
         connections.transport("alpha", sshd.address(connect_timeout=1), me).run("true", TIMEOUT)
     assert time.monotonic() - started < 20
     sshd.signal_all(signal.SIGCONT)
 
 
 def test_an_unknown_host_key_is_refused_with_the_command_that_adds_it(
-    sshd: Sshd, connections: Connections, me: str, tmp_path: Path
+    sshd: Sshd, connections: SshConnections, me: str, tmp_path: Path
 ) -> None:
     require("ssh-keyscan", "openssh-client")
     address = sshd.address(known_hosts=str(tmp_path / "known"))
     transport = connections.transport("alpha", address, me)
-    with pytest.raises(Unreachable, match=r"is not in .*SHA256:") as refusal:
+    with pytest.raises(ClusterUnreachable, match=r"is not in .*SHA256:") as refusal:
         transport.run("true", TIMEOUT)
     assert "Accepted" not in sshd.log.read_text()
     _run_advice(str(refusal.value))
@@ -171,20 +173,20 @@ def test_an_unknown_host_key_is_refused_with_the_command_that_adds_it(
 
 
 def test_a_changed_host_key_is_refused_with_the_commands_that_replace_it(
-    sshd: Sshd, connections: Connections, me: str, tmp_path: Path
+    sshd: Sshd, connections: SshConnections, me: str, tmp_path: Path
 ) -> None:
     require("ssh-keyscan", "openssh-client")
     other = make_key(tmp_path / "other").with_suffix(".pub").read_text().split()
     sshd.known_hosts.write_text(f"[127.0.0.1]:{sshd.port} {other[0]} {other[1]}\n")
     transport = connections.transport("alpha", sshd.address(), me)
-    with pytest.raises(Unreachable, match="HAS CHANGED") as refusal:
+    with pytest.raises(ClusterUnreachable, match="HAS CHANGED") as refusal:
         transport.run("true", TIMEOUT)
     assert "Accepted" not in sshd.log.read_text()
     _run_advice(str(refusal.value))
     assert transport.run("echo known", TIMEOUT).out == "known\n"
 
 
-def test_the_host_key_may_be_known_under_an_alias(sshd: Sshd, connections: Connections, me: str) -> None:
+def test_the_host_key_may_be_known_under_an_alias(sshd: Sshd, connections: SshConnections, me: str) -> None:
     key = (sshd.directory / "host_key.pub").read_text()
     sshd.known_hosts.write_text(f"alpha-frontend {key}")
     address = sshd.address(host_key_alias="alpha-frontend")
@@ -192,24 +194,24 @@ def test_the_host_key_may_be_known_under_an_alias(sshd: Sshd, connections: Conne
 
 
 def test_a_key_that_is_not_accepted_is_tried_once_however_many_wait(
-    sshd: Sshd, connections: Connections, me: str, tmp_path: Path
+    sshd: Sshd, connections: SshConnections, me: str, tmp_path: Path
 ) -> None:
     address = sshd.address(key_file=str(make_key(tmp_path / me).with_name("{user}")))
     transport = connections.transport("alpha", address, me)
     with ThreadPoolExecutor(4) as pool:
         failures = [attempt.exception() for attempt in [pool.submit(transport.run, "true", TIMEOUT) for _ in range(4)]]
-    assert {type(failure) for failure in failures} == {Unreachable}
+    assert {type(failure) for failure in failures} == {ClusterUnreachable}
     assert "authorized_keys" in str(failures[0])
     assert sshd.log.read_text().count("Failed publickey") < 4
 
 
-def test_a_missing_key_file_is_named(sshd: Sshd, connections: Connections, me: str) -> None:
-    with pytest.raises(Unreachable, match="/no/such/key"):
+def test_a_missing_key_file_is_named(sshd: Sshd, connections: SshConnections, me: str) -> None:
+    with pytest.raises(ClusterUnreachable, match="/no/such/key"):
         connections.transport("alpha", sshd.address(key_file="/no/such/key"), me).run("true", TIMEOUT)
 
 
 def test_a_cluster_may_be_behind_a_jump_host(
-    start_sshd: Callable[..., Sshd], connections: Connections, me: str
+    start_sshd: Callable[..., Sshd], connections: SshConnections, me: str
 ) -> None:
     jump, target = start_sshd(), start_sshd()
     jump.configuration.with_name("user_key.pub").write_text((target.directory / "user_key.pub").read_text())
@@ -220,31 +222,31 @@ def test_a_cluster_may_be_behind_a_jump_host(
     assert "Accepted publickey" in jump.log.read_text()
     jump.stop()
     wait_until(lambda: not transport._connection._active(), "the loss is noticed")
-    with pytest.raises(Unreachable, match=f"{jump.port} cannot be reached"):
+    with pytest.raises(ClusterUnreachable, match=f"{jump.port} cannot be reached"):
         transport.run("true", TIMEOUT)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user without a rule in sudoers")
-def test_a_gateway_account_runs_scripts_as_the_user_by_sudo(sshd: Sshd, connections: Connections, me: str) -> None:
+def test_a_gateway_account_runs_scripts_as_the_user_by_sudo(sshd: Sshd, connections: SshConnections, me: str) -> None:
     require("sudo", "sudo")
     transport = connections.transport("alpha", sshd.address(account=me), "daemon")
     assert transport.run("id -un; pwd", TIMEOUT).out.split() == ["daemon", "/usr/sbin"]
-    with pytest.raises(OutcomeUnknown):
+    with pytest.raises(RemoteOutcomeUnknown):
         transport.run("sleep 30", 0.3)
     assert connections.transport("alpha", sshd.address(account=me), me).run("id -un", TIMEOUT).out == f"{me}\n"
     assert sshd.log.read_text().count("Accepted publickey") == 1
 
 
-def test_sudo_that_refuses_makes_the_cluster_unreachable(sshd: Sshd, connections: Connections, me: str) -> None:
+def test_sudo_that_refuses_makes_the_cluster_unreachable(sshd: Sshd, connections: SshConnections, me: str) -> None:
     require("sudo", "sudo")
     transport = connections.transport("alpha", sshd.address(account=me), "no-such-user")
-    with pytest.raises(Unreachable, match="sudo -n -u no-such-user refused"):
+    with pytest.raises(ClusterUnreachable, match="sudo -n -u no-such-user refused"):
         transport.run("true", TIMEOUT)
 
 
 @pytest.mark.parametrize(("extra", "cipher"), [("", "aes128-gcm@openssh.com"), ("Ciphers aes256-ctr", "aes256-ctr")])
 def test_the_cheapest_cipher_that_the_server_knows_is_used(
-    start_sshd: Callable[..., Sshd], connections: Connections, me: str, extra: str, cipher: str
+    start_sshd: Callable[..., Sshd], connections: SshConnections, me: str, extra: str, cipher: str
 ) -> None:
     sshd = start_sshd(extra=f"LogLevel DEBUG1\n{extra}")
     assert connections.transport("alpha", sshd.address(), me).run("echo in", TIMEOUT).out == "in\n"

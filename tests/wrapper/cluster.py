@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from cigri.shell.results import Answer, RawAnswer
-from cigri.shell.words import Word
-from cigri.wrapper import BatchPlan, JobCall, TaskCall, TaskRecord, parse_end, write_batch
+from cigri.shell.results import RawShellResult, ShellResult
+from cigri.shell.words import ShellWord
+from cigri.wrapper import BatchSpec, JobSpec, TaskRecord, TaskSpec, parse_end, write_batch
 from tests.waiting import PATIENCE, looks
 
 BASE = '"$HOME"/.cigri/grid-1'
@@ -34,37 +34,37 @@ class Cluster:
         self.tmp.mkdir()
         self.environment = {**os.environ, "HOME": str(self.home), "CIGRI_SCRATCH_BASE": str(self.tmp)}
         self.prelude = PRELUDE
-        self.plan = BatchPlan(
+        self.plan = BatchSpec(
             grid_key="grid-1",
             campaign_id=12,
             campaign_name="it's a campaign",
             batch_id=34,
             cluster="dahu",
             user="ann",
-            directory=Word("", at_home=True),
+            directory=ShellWord("", at_home=True),
             environment={},
             resources="cpu=1",
             walltime=3661,
             jobs=[],
         )
 
-    def ask(self, script: str) -> Answer:
+    def ask(self, script: str) -> ShellResult:
         """Run sh text in the home, as a transport does."""
         return self.fetch(script).as_text
 
-    def fetch(self, script: str, sent: bytes = b"") -> RawAnswer:
+    def fetch(self, script: str, sent: bytes = b"") -> RawShellResult:
         command = [*self.argv, "-c", '. "$0"', self._script(script)]
         done = subprocess.run(command, cwd=self.home, env=self.environment, input=sent, capture_output=True, timeout=60)
-        return RawAnswer(done.returncode, done.stdout, done.stderr)
+        return RawShellResult(done.returncode, done.stdout, done.stderr)
 
-    def script(self, plan: BatchPlan) -> str:
+    def script(self, plan: BatchSpec) -> str:
         return write_batch(plan, BASE, self.prelude)
 
-    def write(self, *commands: str, plan: BatchPlan | None = None) -> None:
+    def write(self, *commands: str, plan: BatchSpec | None = None) -> None:
         """Write the batch: job i runs the i-th sh command, unless a plan with jobs is given."""
         calls = [call(index, "sh", "-c", command) for index, command in enumerate(commands, 1)]
         answer = self.ask(self.script(plan or replace(self.plan, jobs=calls)))
-        assert answer == Answer(0, "", "")
+        assert answer == ShellResult(0, "", "")
 
     def start(self, index: int = 1, environment: Mapping[str, str] = {}) -> subprocess.Popen[bytes]:
         """Start a job in a session of its own."""
@@ -87,11 +87,11 @@ class Cluster:
             with suppress(ProcessLookupError):
                 os.killpg(job.pid, signal.SIGKILL)
 
-    def run(self, index: int = 1, environment: Mapping[str, str] = {}) -> Answer:
+    def run(self, index: int = 1, environment: Mapping[str, str] = {}) -> ShellResult:
         """Run a job to its end."""
         job = self.start(index, environment)
         out, err = job.communicate(timeout=60)
-        return Answer(job.returncode, out.decode(), err.decode())
+        return ShellResult(job.returncode, out.decode(), err.decode())
 
     def journal(self, index: int = 1) -> list[str]:
         return (self.batch / f"journal.{index}").read_text().splitlines()
@@ -127,12 +127,12 @@ class Cluster:
         return str(path)
 
 
-def task(number: int, *argv: str) -> TaskCall:
-    return TaskCall(1000 + number, number, 1, tuple(Word(text) for text in argv))
+def task(number: int, *argv: str) -> TaskSpec:
+    return TaskSpec(1000 + number, number, 1, tuple(ShellWord(text) for text in argv))
 
 
-def call(index: int, *argv: str) -> JobCall:
-    return JobCall(index, 900 + index, (task(index, *argv),))
+def call(index: int, *argv: str) -> JobSpec:
+    return JobSpec(index, 900 + index, (task(index, *argv),))
 
 
 def until(fact: Callable[[], bool], seconds: float = PATIENCE) -> None:

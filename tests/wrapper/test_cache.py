@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.errors import AnswerUnreadable
+from cigri.errors import UnreadableOutput
 from cigri.wrapper.input_cache import (
     CachedFile,
     ask_cache,
@@ -167,8 +167,8 @@ def test_a_link_is_no_file_of_the_cache(cluster: Cluster) -> None:
 def test_a_place_that_cannot_be_written_is_told(cluster: Cluster) -> None:
     cluster.base.parent.mkdir(parents=True)
     cluster.base.write_text("no directory")
-    with pytest.raises(AnswerUnreadable, match="could not be written"):
+    with pytest.raises(UnreadableOutput, match="could not be written"):
         send(cluster, FILE, 0, CONTENT)
     assert held(cluster, FILE) == [0]
-    with pytest.raises(AnswerUnreadable, match="put in its place"):
+    with pytest.raises(UnreadableOutput, match="put in its place"):
         finish(cluster, FILE)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.errors import AnswerUnreadable
+from cigri.errors import UnreadableOutput
 from cigri.wrapper.cached_bundles import bundle, parse_taken, take_files
 from cigri.wrapper.input_cache import CachedFile, ask_cache, parse_cached
 
@@ -43,7 +43,7 @@ def test_a_wrong_byte_spoils_one_file_only(cluster: Cluster) -> None:
 
 def test_what_came_before_a_bundle_was_cut_is_there(cluster: Cluster) -> None:
     archive = bundle(FILES.items())
-    with pytest.raises(AnswerUnreadable, match="could not be written"):
+    with pytest.raises(UnreadableOutput, match="could not be written"):
         send(cluster, archive[:60_000])  # within a file
     came = there(cluster)
     assert 0 < len(came) < len(FILES)
@@ -59,7 +59,7 @@ def test_what_an_earlier_bundle_has_left_is_removed(cluster: Cluster) -> None:
 
 
 def test_a_bundle_of_nothing_is_told(cluster: Cluster) -> None:
-    with pytest.raises(AnswerUnreadable, match="could not be written"):
+    with pytest.raises(UnreadableOutput, match="could not be written"):
         send(cluster, b"no archive")
     assert list((cluster.base / "cache").glob("[0-9a-f]" * 64)) == []
 
@@ -68,5 +68,5 @@ def test_a_cache_that_cannot_be_written_is_told(cluster: Cluster) -> None:
     cache: Path = cluster.base / "cache"
     cluster.base.mkdir(parents=True, exist_ok=True)
     cache.write_bytes(b"in the way")
-    with pytest.raises(AnswerUnreadable, match="could not be written"):
+    with pytest.raises(UnreadableOutput, match="could not be written"):
         send(cluster, bundle(FILES.items()))

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from cigri.errors import AnswerUnreadable
-from cigri.shell.results import Answer
-from cigri.shell.words import Word
+from cigri.errors import UnreadableOutput
+from cigri.shell.results import ShellResult
+from cigri.shell.words import ShellWord
 from cigri.wrapper import (
-    CheckpointWish,
-    Hearing,
-    JobCall,
+    CheckpointRequestFile,
+    CheckpointRequestState,
+    CheckpointSignal,
     JobKey,
-    Signalling,
-    TaskCall,
+    JobSpec,
+    TaskSpec,
     ask_checkpoints,
     parse_checkpoints,
 )
@@ -26,7 +26,7 @@ from cigri.wrapper.batch import wrapper_text
 
 from .cluster import BASE, Cluster, call, quoted, task, until
 
-ON_REQUEST = Signalling("USR2", 12, 10, None)
+ON_REQUEST = CheckpointSignal("USR2", 12, 10, None)
 SAVES = 'trap "echo saved; exit 99" USR2; touch "$HOME/here"; while :; do sleep 0.02; done'
 COUNTS = """
 trap 'echo x; touch "$HOME/again"' USR2; touch "$HOME/here"; until [ -e "$HOME/over" ]; do sleep 0.02; done
@@ -39,11 +39,11 @@ def _quick(cluster: Cluster) -> dict[str, str]:
 
 
 def _start(
-    cluster: Cluster, *commands: str, asks: Signalling = ON_REQUEST, walltime: int = 3661, is_quick: bool = True
+    cluster: Cluster, *commands: str, asks: CheckpointSignal = ON_REQUEST, walltime: int = 3661, is_quick: bool = True
 ) -> subprocess.Popen[bytes]:
     """A job with a task for each of these commands, the first of which has begun."""
     tasks = tuple(task(number, "sh", "-c", command) for number, command in enumerate(commands, 1))
-    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks)], checkpoint=asks, walltime=walltime))
+    cluster.write(plan=replace(cluster.plan, jobs=[JobSpec(1, 901, tasks)], checkpoint=asks, walltime=walltime))
     job = cluster.start(environment=_quick(cluster)) if is_quick else cluster.start()
     until((cluster.home / "here").exists)
     return job
@@ -109,7 +109,7 @@ def test_task_that_goes_on_can_be_asked_again(cluster: Cluster) -> None:
 
 
 def test_task_is_signalled_once_before_the_walltime(cluster: Cluster) -> None:
-    job = _start(cluster, COUNTS, asks=Signalling("USR2", 12, 3600, None), walltime=3601)
+    job = _start(cluster, COUNTS, asks=CheckpointSignal("USR2", 12, 3600, None), walltime=3601)
     until((cluster.home / "again").exists)
     naps = cluster.home / "naps"
     until(naps.exists)
@@ -121,7 +121,7 @@ def test_task_is_signalled_once_before_the_walltime(cluster: Cluster) -> None:
 
 
 def test_task_is_signalled_every_period(cluster: Cluster) -> None:
-    job = _start(cluster, COUNTS, asks=Signalling("USR2", 12, 10, 1))
+    job = _start(cluster, COUNTS, asks=CheckpointSignal("USR2", 12, 10, 1))
     until(lambda: len(cluster.out()) >= 6)
     (cluster.home / "over").touch()
     assert _end(job) == 0
@@ -130,7 +130,7 @@ def test_task_is_signalled_every_period(cluster: Cluster) -> None:
 
 
 def test_no_task_is_begun_after_the_signal_before_the_walltime(cluster: Cluster) -> None:
-    job = _start(cluster, SAVES, 'touch "$HOME/second"', asks=Signalling("USR2", 12, 3600, None), walltime=3601)
+    job = _start(cluster, SAVES, 'touch "$HOME/second"', asks=CheckpointSignal("USR2", 12, 3600, None), walltime=3601)
     assert _end(job) == 99
     assert cluster.ends() == [(99, "exit")]
     assert not (cluster.home / "second").exists()
@@ -164,13 +164,13 @@ def test_program_that_does_not_listen_lives_and_is_asked_as_soon_as_it_does(clus
 
 
 def test_other_signals_can_be_chosen(cluster: Cluster) -> None:
-    job = _start(cluster, SAVES.replace("USR2", "ALRM"), asks=Signalling("ALRM", 14, 10, None))
+    job = _start(cluster, SAVES.replace("USR2", "ALRM"), asks=CheckpointSignal("ALRM", 14, 10, None))
     _request(cluster)
     assert _end(job) == 99
 
 
 def test_suspended_job_is_signalled_once_when_it_goes_on(cluster: Cluster) -> None:
-    job = _start(cluster, COUNTS, asks=Signalling("USR2", 12, 10, 1))
+    job = _start(cluster, COUNTS, asks=CheckpointSignal("USR2", 12, 10, 1))
     until((cluster.home / "again").exists)
     os.killpg(job.pid, signal.SIGSTOP)
     before = len(cluster.out())
@@ -201,7 +201,7 @@ def test_watcher_does_not_outlive_a_wrapper_that_is_killed(cluster: Cluster) -> 
 
 
 def test_signals_that_the_batch_system_sends_to_all_do_not_end_the_watcher(cluster: Cluster) -> None:
-    job = _start(cluster, SAVES.replace("USR2", "ALRM"), asks=Signalling("ALRM", 14, 10, None))
+    job = _start(cluster, SAVES.replace("USR2", "ALRM"), asks=CheckpointSignal("ALRM", 14, 10, None))
     [watcher] = [pid for pid in _sessions(job) if _parent(pid) == job.pid and str(cluster.batch) in _command(pid)]
     os.kill(watcher, signal.SIGUSR2)
     _request(cluster)
@@ -210,8 +210,8 @@ def test_signals_that_the_batch_system_sends_to_all_do_not_end_the_watcher(clust
 
 def test_task_that_continues_is_told_and_no_other(cluster: Cluster) -> None:
     show = ("sh", "-c", 'echo "${CIGRI_CHECKPOINT-absent}"')
-    words = tuple(Word(text) for text in show)
-    continued = JobCall(1, 901, (TaskCall(1001, 1, 2, words, continues=True), task(2, *show)))
+    words = tuple(ShellWord(text) for text in show)
+    continued = JobSpec(1, 901, (TaskSpec(1001, 1, 2, words, continues=True), task(2, *show)))
     cluster.write(plan=replace(cluster.plan, jobs=[continued, call(2, *show)], checkpoint=ON_REQUEST))
     for index in (1, 2):
         assert cluster.run(index, {"CIGRI_CHECKPOINT": "1"}).status == 0
@@ -241,9 +241,9 @@ def _command(pid: int) -> str:
 def test_wishes_are_put_beside_running_jobs_and_looked_for(cluster: Cluster) -> None:
     job = _start(cluster, COUNTS)
     there, missing = JobKey(12, 34, 1), JobKey(12, 34, 2)
-    asked = _ask(cluster, CheckpointWish(there, True), CheckpointWish(missing, True))
-    assert asked == [Hearing.WAITING, Hearing.ABSENT]
-    until(lambda: _ask(cluster, CheckpointWish(there, False)) == [Hearing.HEARD])
+    asked = _ask(cluster, CheckpointRequestFile(there, True), CheckpointRequestFile(missing, True))
+    assert asked == [CheckpointRequestState.WAITING, CheckpointRequestState.ABSENT]
+    until(lambda: _ask(cluster, CheckpointRequestFile(there, False)) == [CheckpointRequestState.HEARD])
     until((cluster.home / "again").exists)
     (cluster.home / "over").touch()
     assert _end(job) == 0
@@ -253,25 +253,25 @@ def test_wish_that_cannot_be_written_is_told(dash: Cluster) -> None:
     dash.write(":")
     dash.run()
     (dash.batch / "checkpoint.1").mkdir()
-    assert _ask(dash, CheckpointWish(JobKey(12, 34, 1), True)) == [Hearing.UNWRITTEN]
+    assert _ask(dash, CheckpointRequestFile(JobKey(12, 34, 1), True)) == [CheckpointRequestState.UNWRITTEN]
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        Answer(0, "", ""),
-        Answer(1, "cigri-checkpoint 1\nheard\ncigri-checkpoint end\n", ""),
-        Answer(0, "cigri-checkpoint 1\nheard\n", ""),
-        Answer(0, "cigri-checkpoint 1\ncigri-checkpoint end\n", ""),
-        Answer(0, "cigri-checkpoint 1\nherd\ncigri-checkpoint end\n", ""),
+        ShellResult(0, "", ""),
+        ShellResult(1, "cigri-checkpoint 1\nheard\ncigri-checkpoint end\n", ""),
+        ShellResult(0, "cigri-checkpoint 1\nheard\n", ""),
+        ShellResult(0, "cigri-checkpoint 1\ncigri-checkpoint end\n", ""),
+        ShellResult(0, "cigri-checkpoint 1\nherd\ncigri-checkpoint end\n", ""),
     ],
 )
-def test_answer_that_is_not_whole_tells_nothing(answer: Answer) -> None:
-    with pytest.raises(AnswerUnreadable):
-        parse_checkpoints(answer, [CheckpointWish(JobKey(12, 34, 1), False)])
+def test_answer_that_is_not_whole_tells_nothing(answer: ShellResult) -> None:
+    with pytest.raises(UnreadableOutput):
+        parse_checkpoints(answer, [CheckpointRequestFile(JobKey(12, 34, 1), False)])
 
 
-def _ask(cluster: Cluster, *wishes: CheckpointWish) -> list[Hearing]:
+def _ask(cluster: Cluster, *wishes: CheckpointRequestFile) -> list[CheckpointRequestState]:
     return parse_checkpoints(cluster.ask(ask_checkpoints(BASE, wishes)), wishes)
 
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from cigri.shell.words import Word
-from cigri.wrapper import BatchPlan, TaskCall
+from cigri.shell.words import ShellWord
+from cigri.wrapper import BatchSpec, TaskSpec
 from cigri.wrapper.batch import _header, _task_line
 
 LONGEST = 20  # seconds; a value that is read as a command may never end
@@ -36,8 +36,8 @@ def said_by_sh(text: str) -> list[str]:
     return done.stdout.decode().split("\0")
 
 
-def plan(environment: Mapping[str, str]) -> BatchPlan:
-    return BatchPlan("grid", 1, "c", 2, "here", "ann", Word("."), environment, "/core=1", 60, [])
+def plan(environment: Mapping[str, str]) -> BatchSpec:
+    return BatchSpec("grid", 1, "c", 2, "here", "ann", ShellWord("."), environment, "/core=1", 60, [])
 
 
 @pytest.mark.parametrize("value", VALUES)
@@ -51,7 +51,9 @@ def test_what_a_batch_sets_is_set_as_it_is(value: str) -> None:
 
 @pytest.mark.parametrize("value", VALUES)
 def test_what_a_task_sets_is_one_word(value: str) -> None:
-    task = TaskCall(1, 1, 1, (Word("printenv"), Word(value)), environment={"VALUE": value, "AFTER": "is here"})
+    task = TaskSpec(
+        1, 1, 1, (ShellWord("printenv"), ShellWord(value)), environment={"VALUE": value, "AFTER": "is here"}
+    )
     listing = "cigri_task() { shift 4; for word; do printf '%s\\0' \"$word\"; done; }\n"
     said = said_by_sh(listing + _task_line(task, "true"))
     assert said == [f"VALUE={value}", "AFTER=is here", "--", "printenv", value, ""]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cigri.wrapper import JobCall
-from cigri.wrapper.feature_settings import FeaturesPlan
+from cigri.wrapper import JobSpec
+from cigri.wrapper.feature_settings import FeatureSpec
 
 from .cluster import Cluster, call, task, until
 
@@ -25,7 +25,7 @@ STANDARD = {
     "total_cpu": str(CPUS),
     "wall_limit_secs": "3661",
 }
-ASKED = FeaturesPlan()
+ASKED = FeatureSpec()
 FOREIGN = ("SLURM_", "OAR_", "NSLOTS", "JOB_ID", "MACHINEFEATURES", "JOBFEATURES", "JOBSTATUS")
 
 
@@ -40,7 +40,7 @@ def _seen(text: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in text.splitlines())
 
 
-def _shown(cluster: Cluster, plan: FeaturesPlan = ASKED, environment: Mapping[str, str] = {}) -> dict[str, str]:
+def _shown(cluster: Cluster, plan: FeatureSpec = ASKED, environment: Mapping[str, str] = {}) -> dict[str, str]:
     """What a job of one task sees, but for the two values that depend on the moment."""
     jobs = [call(1, "sh", "-c", SHOW)]
     cluster.write(plan=replace(cluster.plan, jobs=jobs, features=plan))
@@ -66,14 +66,14 @@ def test_standard_keys_and_no_trace_afterwards(cluster: Cluster) -> None:
 
 
 def test_what_was_asked_for_is_what_is_granted(cluster: Cluster) -> None:
-    seen = _shown(cluster, FeaturesPlan(cpu=3, nodes=2, mem=4000, grace=90))
+    seen = _shown(cluster, FeatureSpec(cpu=3, nodes=2, mem=4000, grace=90))
     expected = {"allocated_cpu": "6", "cpu_limit_secs": str(6 * 3661), "max_rss_bytes": str(4000 * 2**20)}
     assert seen == STANDARD | expected | {"grace_secs_job": "90"}
 
 
 def test_names_of_the_draft_on_demand(cluster: Cluster) -> None:
     declared = {"hs06": "100.5", "jobslots": "8", "shutdown_command": "/sbin/it's off"}
-    plan = FeaturesPlan(cpu=2, mem=4000, scratch=2500000000, with_draft=True, factor=1.25, declared=declared)
+    plan = FeatureSpec(cpu=2, mem=4000, scratch=2500000000, with_draft=True, factor=1.25, declared=declared)
     jobs = [call(1, "sh", "-c", SHOW)]
     cluster.write(plan=replace(cluster.plan, jobs=jobs, features=plan))
     assert cluster.run().status == 0
@@ -107,7 +107,7 @@ def test_slurm_says_more(cluster: Cluster) -> None:
         "SLURM_JOB_START_TIME": "1700000000",
         "SLURM_JOB_END_TIME": "1700001800",
     }
-    seen = _shown(cluster, FeaturesPlan(cpu=3, mem=1), said)
+    seen = _shown(cluster, FeatureSpec(cpu=3, mem=1), said)
     expected = {
         "allocated_cpu": "4",
         "wall_limit_secs": "1800",
@@ -120,12 +120,12 @@ def test_slurm_says_more(cluster: Cluster) -> None:
 def test_oar_says_more(cluster: Cluster) -> None:
     (cluster.home / "nodes").write_text("n1\nn1\nn2\n")
     said = {"OAR_NODEFILE": str(cluster.home / "nodes"), "OAR_JOB_WALLTIME_SECONDS": "600"}
-    seen = _shown(cluster, FeaturesPlan(), said)
+    seen = _shown(cluster, FeatureSpec(), said)
     assert seen == STANDARD | {"allocated_cpu": "3", "wall_limit_secs": "600", "cpu_limit_secs": "1800"}
 
 
 def test_grid_engine_says_more(cluster: Cluster) -> None:
-    assert _shown(cluster, FeaturesPlan(), {"NSLOTS": "2"}) == STANDARD | {
+    assert _shown(cluster, FeatureSpec(), {"NSLOTS": "2"}) == STANDARD | {
         "allocated_cpu": "2",
         "cpu_limit_secs": "7322",
     }
@@ -169,7 +169,7 @@ def test_addresses_of_the_site_are_left_alone(cluster: Cluster) -> None:
         "JOBSTATUS": "http://site/s",
     }
     show = 'echo "$MACHINEFEATURES $JOBFEATURES $JOBSTATUS"'
-    jobs = [JobCall(1, 901, (task(1, "sh", "-c", show), task(2, "sh", "-c", show)))]
+    jobs = [JobSpec(1, 901, (task(1, "sh", "-c", show), task(2, "sh", "-c", show)))]
     cluster.write(plan=replace(cluster.plan, jobs=jobs))
     assert cluster.run(environment=sites).status == 0
     assert cluster.out(1, 1) == cluster.out(1, 2) == " ".join(sites.values()) + "\n"
@@ -227,8 +227,8 @@ def test_job_hears_of_a_shutdown_from_the_front_end(cluster: Cluster) -> None:
 
 def test_pilot_keeps_its_status(cluster: Cluster) -> None:
     tasks = tuple(task(i, "sh", "-c", f"{STATUS}; sleep 1.1") for i in (1, 2, 3))
-    plan = FeaturesPlan(cpu=2, estimate=40)
-    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks, priority=20)], features=plan))
+    plan = FeatureSpec(cpu=2, estimate=40)
+    cluster.write(plan=replace(cluster.plan, jobs=[JobSpec(1, 901, tasks, priority=20)], features=plan))
     assert cluster.run().status == 0
     seen = [_seen(cluster.out(1, position)) for position in (1, 2, 3)]
     starts = [record.start_ms // 1000 for record in cluster.records()]
@@ -244,7 +244,7 @@ def test_pilot_keeps_its_status(cluster: Cluster) -> None:
 
 def test_ends_that_nobody_can_guess_are_absent(cluster: Cluster) -> None:
     tasks = tuple(task(i, "sh", "-c", STATUS) for i in (1, 2))
-    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks)]))
+    cluster.write(plan=replace(cluster.plan, jobs=[JobSpec(1, 901, tasks)]))
     assert cluster.run().status == 0
     assert not {"first_exp_job_end", "last_exp_job_end"} & _seen(cluster.out()).keys()
 
@@ -261,7 +261,7 @@ def test_status_is_locked_while_it_is_written(cluster: Cluster) -> None:
         task(1, "sh", "-c", 'touch "$HOME/here"; until [ -e "$HOME/go" ]; do sleep 0.02; done'),
         task(2, "sh", "-c", STATUS),
     )
-    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks)]))
+    cluster.write(plan=replace(cluster.plan, jobs=[JobSpec(1, 901, tasks)]))
     job = cluster.start()
     until((cluster.home / "here").exists)
     lock = cluster.batch / "status.1" / "used_CPU"
@@ -275,14 +275,14 @@ def test_status_is_locked_while_it_is_written(cluster: Cluster) -> None:
 
 def test_status_is_not_written_without_a_lock(cluster: Cluster) -> None:
     tasks = tuple(task(i, "sh", "-c", STATUS) for i in (1, 2))
-    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks)]))
+    cluster.write(plan=replace(cluster.plan, jobs=[JobSpec(1, 901, tasks)]))
     assert cluster.run(environment=cluster.program("flock", "exit 1")).status == 0
     assert cluster.out(1, 2) == "used_CPU=\n"
 
 
 def test_short_tasks_write_it_once_a_second(cluster: Cluster) -> None:
     tasks = tuple(task(i, "true") for i in range(1, 31))
-    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks)]))
+    cluster.write(plan=replace(cluster.plan, jobs=[JobSpec(1, 901, tasks)]))
     counting = cluster.program("flock", 'echo x >>"$HOME/locked"; exec /usr/bin/flock "$@"')
     assert cluster.run(environment=counting).status == 0
     seconds = sum(record.duration_ms for record in cluster.records()) / 1000
@@ -293,7 +293,7 @@ def test_short_tasks_write_it_once_a_second(cluster: Cluster) -> None:
 def test_no_task_is_started_that_could_not_end_before_a_shutdown(cluster: Cluster, left: int, is_run: bool) -> None:
     announce = f'echo $(($(date +%s) + {left})) >"$HOME/.cigri/grid-1/c12/b34/shutdown.1"'
     tasks = (task(1, "sh", "-c", announce), task(2, "touch", "second"))
-    plan = replace(cluster.plan, jobs=[JobCall(1, 901, tasks)], features=FeaturesPlan(estimate=30))
+    plan = replace(cluster.plan, jobs=[JobSpec(1, 901, tasks)], features=FeatureSpec(estimate=30))
     cluster.write(plan=plan)
     assert cluster.run().status == (0 if is_run else 143)
     assert (cluster.home / "second").exists() is is_run

@@ -4,18 +4,18 @@ from collections.abc import Callable
 
 import pytest
 
-from cigri.errors import AnswerUnreadable
-from cigri.shell.results import RawAnswer
+from cigri.errors import UnreadableOutput
+from cigri.shell.results import RawShellResult
 from cigri.wrapper import JobKey
-from cigri.wrapper.stream_fetching import Fetched, OutputPlace, fetch_outputs, parse_outputs
+from cigri.wrapper.stream_fetching import FetchedStream, StreamLocation, fetch_outputs, parse_outputs
 
 from .cluster import BASE, Cluster
 from .test_hostile import ODD
 
 MOST = 2**20
 BYTES = bytes(range(256)) * 10
-OUT, ERR = OutputPlace(JobKey(12, 34, 1), 1, "out"), OutputPlace(JobKey(12, 34, 1), 1, "err")
-OTHER = OutputPlace(JobKey(12, 34, 2), 1, "out")
+OUT, ERR = StreamLocation(JobKey(12, 34, 1), 1, "out"), StreamLocation(JobKey(12, 34, 1), 1, "err")
+OTHER = StreamLocation(JobKey(12, 34, 2), 1, "out")
 
 
 @pytest.fixture
@@ -27,26 +27,26 @@ def wrote(cluster: Cluster) -> Cluster:
     return cluster
 
 
-def fetch(cluster: Cluster, *places: OutputPlace, offset: int = 0, most: int = MOST) -> list[Fetched]:
+def fetch(cluster: Cluster, *places: StreamLocation, offset: int = 0, most: int = MOST) -> list[FetchedStream]:
     return parse_outputs(places, cluster.fetch(fetch_outputs(BASE, places, offset, most)))
 
 
 def test_outputs_come_as_they_are(wrote: Cluster) -> None:
-    missing = OutputPlace(JobKey(12, 34, 2), 7, "err")
+    missing = StreamLocation(JobKey(12, 34, 2), 7, "err")
     assert fetch(wrote, OUT, missing, ERR, OTHER) == [
-        Fetched(OUT, len(BYTES), BYTES),
-        Fetched(missing, None, b""),
-        Fetched(ERR, 0, b""),
-        Fetched(OTHER, 9, b"the other"),
+        FetchedStream(OUT, len(BYTES), BYTES),
+        FetchedStream(missing, None, b""),
+        FetchedStream(ERR, 0, b""),
+        FetchedStream(OTHER, 9, b"the other"),
     ]
 
 
 def test_what_has_no_room_is_told_of_another_time(wrote: Cluster) -> None:
     assert fetch(wrote, OTHER, OUT, ERR, most=512 + 512 + 512 + 100) == [
-        Fetched(OTHER, 9, b"the other"),
-        Fetched(OUT, len(BYTES), BYTES[:100]),
+        FetchedStream(OTHER, 9, b"the other"),
+        FetchedStream(OUT, len(BYTES), BYTES[:100]),
     ]
-    assert fetch(wrote, OTHER, OUT, most=1024) == [Fetched(OTHER, 9, b"the other")]
+    assert fetch(wrote, OTHER, OUT, most=1024) == [FetchedStream(OTHER, 9, b"the other")]
 
 
 def test_a_large_one_comes_piece_by_piece(wrote: Cluster) -> None:
@@ -63,7 +63,7 @@ def test_what_is_no_plain_file_is_not_there(kind: str, offset: int, wrote: Clust
     path = wrote.batch / "1.1.out"
     path.unlink()
     ODD[kind](path)
-    assert fetch(wrote, OUT, offset=offset) == [Fetched(OUT, None, b"")]
+    assert fetch(wrote, OUT, offset=offset) == [FetchedStream(OUT, None, b"")]
 
 
 def test_a_huge_one_comes_as_far_as_there_is_room(wrote: Cluster) -> None:
@@ -73,8 +73,8 @@ def test_a_huge_one_comes_as_far_as_there_is_room(wrote: Cluster) -> None:
 
 
 def test_where_nothing_was_ever_written_nothing_is(cluster: Cluster) -> None:
-    assert fetch(cluster, OUT, ERR) == [Fetched(OUT, None, b""), Fetched(ERR, None, b"")]
-    assert fetch(cluster, OUT, offset=3) == [Fetched(OUT, None, b"")]
+    assert fetch(cluster, OUT, ERR) == [FetchedStream(OUT, None, b""), FetchedStream(ERR, None, b"")]
+    assert fetch(cluster, OUT, offset=3) == [FetchedStream(OUT, None, b"")]
 
 
 def _with_size(stream: bytes, size: bytes) -> bytes:
@@ -97,16 +97,16 @@ LIES: dict[str, Callable[[bytes], bytes]] = {
 def test_a_lie_is_no_answer(lie: str, wrote: Cluster) -> None:
     answer = wrote.fetch(fetch_outputs(BASE, [OUT], 0, MOST))
     head, newline, stream = answer.out.partition(b"\n")
-    with pytest.raises(AnswerUnreadable):
+    with pytest.raises(UnreadableOutput):
         parse_outputs([OUT], answer._replace(out=head + newline + LIES[lie](stream)))
 
 
 def test_other_files_than_those_asked_for_are_left(wrote: Cluster) -> None:
     answer = wrote.fetch(fetch_outputs(BASE, [OUT], 0, MOST))
-    assert parse_outputs([OTHER], answer) == [Fetched(OTHER, None, b"")]
+    assert parse_outputs([OTHER], answer) == [FetchedStream(OTHER, None, b"")]
 
 
 @pytest.mark.parametrize("text", [b"", b"cigri-output 1 x\nabc", b"cigri-output 2 3\nabc", b"cigri-outputs 1"])
 def test_rubbish_is_no_answer(text: bytes) -> None:
-    with pytest.raises(AnswerUnreadable, match="said why"):
-        parse_outputs([OUT], RawAnswer(1, text, b"said why"))
+    with pytest.raises(UnreadableOutput, match="said why"):
+        parse_outputs([OUT], RawShellResult(1, text, b"said why"))

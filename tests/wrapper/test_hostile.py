@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from cigri.wrapper import (
-    Cause,
-    CheckpointWish,
-    Hearing,
+    CheckpointRequestFile,
+    CheckpointRequestState,
     JobKey,
     JournalState,
-    Receipt,
+    OutboxReceipt,
+    TaskEndCause,
     TaskRecord,
     ask_checkpoints,
     collect,
@@ -84,9 +84,9 @@ def test_a_journal_that_is_no_file_costs_only_its_own_job(ran: Cluster, odd: Cal
 
 def test_an_outbox_file_that_is_none_costs_only_its_own_job(ran: Cluster, odd: Callable[[Path], None]) -> None:
     odd(ran.outbox / "34-1")
-    collected = parse_collect(ran.ask(collect(BASE, Receipt())))
+    collected = parse_collect(ran.ask(collect(BASE, OutboxReceipt())))
     assert [(posted.index, posted.record.exit_code) for posted in collected.records] == [(2, 4)]
-    over = Receipt({}, frozenset({"34-1", "34-2"}))
+    over = OutboxReceipt({}, frozenset({"34-1", "34-2"}))
     assert parse_collect(ran.ask(collect(BASE, over))).records == ()
     assert not {"34-1", "34-2"} & set(os.listdir(ran.outbox))
 
@@ -100,9 +100,12 @@ def test_an_output_that_is_no_file_is_not_shown(ran: Cluster, odd: Callable[[Pat
 def test_a_checkpoint_is_asked_whatever_lies_in_the_way(ran: Cluster, odd: Callable[[Path], None]) -> None:
     odd(ran.batch / "checkpoint.1")
     heard = parse_checkpoints(
-        ran.ask(ask_checkpoints(BASE, [CheckpointWish(FIRST, is_new=True)])), [CheckpointWish(FIRST, is_new=True)]
+        ran.ask(ask_checkpoints(BASE, [CheckpointRequestFile(FIRST, is_new=True)])),
+        [CheckpointRequestFile(FIRST, is_new=True)],
     )
-    assert heard == [Hearing.UNWRITTEN if (ran.batch / "checkpoint.1").is_dir() else Hearing.WAITING]
+    assert heard == [
+        CheckpointRequestState.UNWRITTEN if (ran.batch / "checkpoint.1").is_dir() else CheckpointRequestState.WAITING
+    ]
 
 
 @pytest.mark.parametrize("name", ["used_CPU", "priority_factor", "journal.1"])
@@ -155,7 +158,7 @@ def test_many_long_lines_do_not_fill_an_answer(dash: Cluster) -> None:
     dash.write("exit 0")
     for index in range(1, 41):
         (dash.outbox / f"34-{index}").write_bytes((b"x" * 999 + b"\n") * (FILE_BYTES // 1000))
-    answer = dash.ask(collect(BASE, Receipt()))
+    answer = dash.ask(collect(BASE, OutboxReceipt()))
     assert len(answer.out) < ANSWER_BYTES + 2 * FILE_BYTES
     assert len(parse_collect(answer).lines) == 40
 
@@ -176,7 +179,7 @@ def test_rubbish_in_a_journal_costs_no_time(ran: Cluster) -> None:
 def test_one_large_file_does_not_keep_others_in_the_outbox(ran: Cluster) -> None:
     record = (ran.outbox / "34-1").read_bytes()
     (ran.outbox / "34-1").write_bytes(b"x\n" * 300_000 + record)
-    collected = parse_collect(ran.ask(collect(BASE, Receipt())))
+    collected = parse_collect(ran.ask(collect(BASE, OutboxReceipt())))
     assert [(posted.index, posted.record.exit_code) for posted in collected.records] == [(2, 4)]
     assert collected.left == 1
 
@@ -188,9 +191,9 @@ def test_a_huge_number_of_files_in_an_outbox_passes_in_pieces(dash: Cluster) -> 
     for number in range(30_000):
         (dash.outbox / f"1-{number}").touch()
     (dash.outbox / "34-1").write_bytes(record)
-    first = parse_collect(dash.ask(collect(BASE, Receipt())))
+    first = parse_collect(dash.ask(collect(BASE, OutboxReceipt())))
     assert len(first.lines) == FILES
-    rest = parse_collect(dash.ask(collect(BASE, Receipt({}, frozenset(first.lines)))))
+    rest = parse_collect(dash.ask(collect(BASE, OutboxReceipt({}, frozenset(first.lines)))))
     assert len(rest.lines) == 10_001
     assert len(first.records) + len(rest.records) == 1
 
@@ -199,7 +202,7 @@ def test_after_a_visit_without_an_answer_the_next_one_asks_for_less(dash: Cluste
     dash.write("exit 0")
     for number in range(300):
         os.mkfifo(dash.outbox / f"1-{number}")
-    receipt = Receipt()
+    receipt = OutboxReceipt()
     for _ in range(9):
         receipt = receipt.after_silence()
     told = []
@@ -209,7 +212,7 @@ def test_after_a_visit_without_an_answer_the_next_one_asks_for_less(dash: Cluste
     assert told == [200, 100]
     for _ in range(9):
         receipt = receipt.after_silence().after_answer({}, frozenset())
-    assert receipt == Receipt()
+    assert receipt == OutboxReceipt()
 
 
 @pytest.mark.parametrize(
@@ -226,7 +229,7 @@ def test_times_that_cannot_be_are_not_believed(
     start: datetime, seconds: float, is_start_believed: bool, is_duration_believed: bool
 ) -> None:
     start_ms, duration_ms = int(start.timestamp() * 1000), int(seconds * 1000)
-    record = TaskRecord(1, 1, 1, 1, 0, Cause.EXIT, start_ms, duration_ms, "n", "r")
+    record = TaskRecord(1, 1, 1, 1, 0, TaskEndCause.EXIT, start_ms, duration_ms, "n", "r")
     seen = record.possible(NOON - timedelta(hours=1), NOON)
     assert seen.started == (start.timestamp() if is_start_believed else None)
     assert seen.seconds == (seconds if is_duration_believed else None)

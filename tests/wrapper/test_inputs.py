@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cigri.jdl.command import OWN_DIRECTORY
-from cigri.shell.words import Word
-from cigri.wrapper import Cause, JobCall, TaskCall
+from cigri.shell.words import ShellWord
+from cigri.wrapper import JobSpec, TaskEndCause, TaskSpec
 from cigri.wrapper.input_cache import CachedFile
 
 from .cluster import Cluster
@@ -27,12 +27,12 @@ def filled(cluster: Cluster) -> Cluster:
     return cluster
 
 
-def write(cluster: Cluster, command: str, inputs: Mapping[str, CachedFile], place: Word = OWN_DIRECTORY) -> None:
-    tasks = [TaskCall(n, n, 1, (Word("sh"), Word("-c"), Word(command)), {}, place) for n in (1, 2)]
-    cluster.write(plan=replace(cluster.plan, inputs=inputs, jobs=[JobCall(1, 1, tuple(tasks))]))
+def write(cluster: Cluster, command: str, inputs: Mapping[str, CachedFile], place: ShellWord = OWN_DIRECTORY) -> None:
+    tasks = [TaskSpec(n, n, 1, (ShellWord("sh"), ShellWord("-c"), ShellWord(command)), {}, place) for n in (1, 2)]
+    cluster.write(plan=replace(cluster.plan, inputs=inputs, jobs=[JobSpec(1, 1, tuple(tasks))]))
 
 
-def ends(cluster: Cluster) -> list[tuple[int, Cause]]:
+def ends(cluster: Cluster) -> list[tuple[int, TaskEndCause]]:
     return [(record.exit_code, record.cause) for record in cluster.records()]
 
 
@@ -58,12 +58,12 @@ def test_what_is_gone_is_the_grids_fault(filled: Cluster) -> None:
     (filled.base / "cache" / FILE.name).unlink()
     write(filled, ": >ran", NAMES)
     assert filled.run().status == 72
-    assert ends(filled) == [(72, Cause.INPUTS)] * 2
+    assert ends(filled) == [(72, TaskEndCause.INPUTS)] * 2
     assert "input solver is not in the cache of this cluster any more" in filled.err(1)
 
 
 def test_in_one_directory_for_all_they_are_linked_once(filled: Cluster) -> None:
-    write(filled, "cat solver", {"solver": FILE, "data": TREE}, Word("/here", at_home=True))
+    write(filled, "cat solver", {"solver": FILE, "data": TREE}, ShellWord("/here", at_home=True))
     assert filled.run().status == 0
     assert filled.out(1, 1) == filled.out(1, 2) == "solver"
     here = filled.home / "here"
@@ -76,9 +76,9 @@ def test_what_has_their_name_is_left_as_it_is(filled: Cluster, name: str) -> Non
     here = filled.home / "here"
     here.mkdir()
     (here / name).write_text("mine")
-    write(filled, ": >ran", {"solver": FILE, "data": TREE}, Word("/here", at_home=True))
+    write(filled, ": >ran", {"solver": FILE, "data": TREE}, ShellWord("/here", at_home=True))
     assert filled.run().status == 72
-    assert ends(filled) == [(72, Cause.DIRECTORY)] * 2
+    assert ends(filled) == [(72, TaskEndCause.DIRECTORY)] * 2
     assert "something else has its name" in filled.err(1)
     assert (here / name).read_text() == "mine"
     assert not (here / "ran").exists()
@@ -88,6 +88,6 @@ def test_a_link_that_leads_nowhere_is_something_else(filled: Cluster, tmp_path: 
     here = filled.home / "here"
     here.mkdir()
     (here / "solver").symlink_to(tmp_path / "victim")
-    write(filled, ": >ran", {"solver": FILE}, Word("/here", at_home=True))
+    write(filled, ": >ran", {"solver": FILE}, ShellWord("/here", at_home=True))
     assert filled.run().status == 72
     assert not (tmp_path / "victim").exists()

@@ -8,10 +8,10 @@ import pytest
 from cigri.wrapper.termination_cost import (
     KEYS,
     AssessedJob,
-    Figures,
-    Status,
-    StatusReading,
-    Victim,
+    JobStatusReport,
+    KillCandidate,
+    ParsedJobStatus,
+    TerminationCost,
     assess,
     draining_waste,
     enough,
@@ -102,13 +102,13 @@ def test_missing_value_is_unknown_and_never_0(missing: str) -> None:
 )
 def test_junk_is_ignored_with_a_reason(text: str) -> None:
     status, [reason] = parse_status({"used_CPU": text, "add_uncom_time": "7"}, 8)
-    assert status == Status(add_uncom_time=7)
+    assert status == JobStatusReport(add_uncom_time=7)
     assert reason.startswith("used_CPU: ")
 
 
 @pytest.mark.parametrize("text", ["5400", "5400.0", "5.4e3", " 5400 ", "+5400"])
 def test_numbers_may_be_written_in_several_ways(text: str) -> None:
-    assert parse_status({"add_uncom_time": text}, 8) == StatusReading(Status(add_uncom_time=5400), ())
+    assert parse_status({"add_uncom_time": text}, 8) == ParsedJobStatus(JobStatusReport(add_uncom_time=5400), ())
 
 
 def test_words_are_those_of_the_draft() -> None:
@@ -116,12 +116,14 @@ def test_words_are_those_of_the_draft() -> None:
     assert parse_status({"can_postpone_last_job": "yes"}, 1).ignored == (
         "can_postpone_last_job: 'yes' is neither True nor False",
     )
-    assert parse_status({"used_cpus": "1"}, 1) == StatusReading(Status(), ("used_cpus: no key of JOBSTATUS",))
+    assert parse_status({"used_cpus": "1"}, 1) == ParsedJobStatus(
+        JobStatusReport(), ("used_cpus: no key of JOBSTATUS",)
+    )
 
 
 def test_more_cores_than_it_has_and_nothing_is_believed() -> None:
     status, [reason] = parse_status({**WHOLE, "used_CPU": "8.5"}, 8)
-    assert status == Status()
+    assert status == JobStatusReport()
     assert reason == "used_CPU: 8.5 of 8 cores: nothing of it is believed"
 
 
@@ -131,30 +133,36 @@ def test_nobody_who_writes_junk_breaks_anything() -> None:
     for _ in range(2000):
         values = {key: "".join(chance.choices(letters, k=chance.randrange(12))) for key in KEYS}
         status, ignored = parse_status(values, 8)
-        assert len(ignored) + sum(value is not None for value in status) == len(KEYS) or status == Status()
+        assert len(ignored) + sum(value is not None for value in status) == len(KEYS) or status == JobStatusReport()
         for figure in (draining_waste(status, 8, NOW), kill_waste(status, NOW), remaining_time(status, NOW)):
             assert figure is None or 0 <= figure < 1e26
 
 
 def test_figures_of_a_silent_job_are_the_grids() -> None:
     job = AssessedJob(1, "ann", 4, (NOW - 100,), 300.0, NOW + 3000)
-    assert assess(job, Status(), NOW) == Figures(200, 3000, 0, 400, None, False)
-    assert assess(job._replace(estimate=None), Status(), NOW) == Figures(None, 3000, None, 400, None, False)
-    assert assess(job._replace(begun=(), limit=None), Status(), NOW) == Figures(None, None, None, None, None, False)
+    assert assess(job, JobStatusReport(), NOW) == TerminationCost(200, 3000, 0, 400, None, False)
+    assert assess(job._replace(estimate=None), JobStatusReport(), NOW) == TerminationCost(
+        None, 3000, None, 400, None, False
+    )
+    assert assess(job._replace(begun=(), limit=None), JobStatusReport(), NOW) == TerminationCost(
+        None, None, None, None, None, False
+    )
 
 
 def test_figures_of_a_silent_job_are_those_of_all_its_tasks_side_by_side() -> None:
     """Two of three workers run, with 4 cores each, since 100 s and since 30 s; the third one idles."""
     job = AssessedJob(1, "ann", 12, (NOW - 100, NOW - 30), 300.0, NOW + 3000, 3)
     draining = 4 * 200 + 12 * 70 - 4 * 70
-    assert assess(job, Status(), NOW) == Figures(270, 3000, draining, 4 * 100 + 4 * 30, None, False)
-    assert assess(job._replace(estimate=None), Status(), NOW) == Figures(None, 3000, None, 520, None, False)
+    assert assess(job, JobStatusReport(), NOW) == TerminationCost(270, 3000, draining, 4 * 100 + 4 * 30, None, False)
+    assert assess(job._replace(estimate=None), JobStatusReport(), NOW) == TerminationCost(
+        None, 3000, None, 520, None, False
+    )
 
 
 def test_figures_of_a_pilot_are_its_own_where_it_gives_them() -> None:
     job = AssessedJob(1, "ann", 8, (NOW - 100,), 300.0, NOW + 3000)
     status = parse_status(WHOLE, 8).status
-    assert assess(job, status, NOW) == Figures(5400, 9000, 7200, 9000, -3, True)
+    assert assess(job, status, NOW) == TerminationCost(5400, 9000, 7200, 9000, -3, True)
     assert assess(job, status._replace(add_uncom_time=None), NOW).kill_waste == 800
 
 
@@ -165,14 +173,14 @@ def _victim(
     cores: int = 1,
     priority: float | None = None,
     start: float = 0.0,
-) -> Victim:
-    return Victim(
+) -> KillCandidate:
+    return KillCandidate(
         AssessedJob(job_id, user, cores, () if start is None else (start,), None, None),
-        Figures(None, None, None, waste, priority, priority is not None),
+        TerminationCost(None, None, None, waste, priority, priority is not None),
     )
 
 
-def _order(*victims: Victim) -> list[int]:
+def _order(*victims: KillCandidate) -> list[int]:
     return [victim.job.job_id for victim in least_waste_first(victims)]
 
 

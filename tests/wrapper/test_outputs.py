@@ -9,33 +9,35 @@ from pathlib import Path
 
 import pytest
 
-from cigri.shell.words import WantedFile, Word
-from cigri.wrapper import JobCall, TaskCall
+from cigri.shell.words import OutputPattern, ShellWord
+from cigri.wrapper import JobSpec, TaskSpec
 from cigri.wrapper.batch import wrapper_text
-from cigri.wrapper.records import Cause, parse_end
+from cigri.wrapper.records import TaskEndCause, parse_end
 
 from .cluster import Cluster, small_disk, until
 
-OWN = Word("")
-RESULT, LOGS = WantedFile("result.h5", is_name=True), WantedFile("log/*.txt", is_name=False)
+OWN = ShellWord("")
+RESULT, LOGS = OutputPattern("result.h5", is_name=True), OutputPattern("log/*.txt", is_name=False)
 WRITES = "mkdir log; printf 12345 >result.h5; printf 1 >log/a.txt; printf 2 >log/b.txt; : >log/c.dat; : >other"
 
 
 def write(
     cluster: Cluster,
     *commands: str,
-    wanted: tuple[WantedFile, ...] = (RESULT, LOGS),
-    directory: Word = OWN,
+    wanted: tuple[OutputPattern, ...] = (RESULT, LOGS),
+    directory: ShellWord = OWN,
     always: bool = False,
     side: int = 1,
     keeps: bool = False,
 ) -> None:
     """A job whose tasks run these commands."""
     tasks = tuple(
-        TaskCall(1000 + n, n, 1, (Word("sh"), Word("-c"), Word(text)), directory=directory, outputs=wanted)
+        TaskSpec(
+            1000 + n, n, 1, (ShellWord("sh"), ShellWord("-c"), ShellWord(text)), directory=directory, outputs=wanted
+        )
         for n, text in enumerate(commands, 1)
     )
-    jobs = [JobCall(1, 901, tasks, side=side)]
+    jobs = [JobSpec(1, 901, tasks, side=side)]
     cluster.write(plan=replace(cluster.plan, jobs=jobs, collects_always=always, keep_tmp=keeps))
 
 
@@ -70,7 +72,7 @@ def test_tasks_side_by_side_do_not_mix(cluster: Cluster) -> None:
 
 
 def test_from_a_directory_that_is_named_the_rest_stays(cluster: Cluster) -> None:
-    write(cluster, WRITES, directory=Word("/runs", at_home=True))
+    write(cluster, WRITES, directory=ShellWord("/runs", at_home=True))
     assert cluster.run().status == 0
     assert set(brought(cluster)) == {"result.h5", "log/a.txt", "log/b.txt"}
     left = {path.name for path in (cluster.home / "runs").rglob("*")}
@@ -80,7 +82,7 @@ def test_from_a_directory_that_is_named_the_rest_stays(cluster: Cluster) -> None
 def test_a_name_that_is_not_there_is_a_failure_that_says_which(cluster: Cluster) -> None:
     write(cluster, "mkdir log; : >log/a.txt", WRITES)
     assert cluster.run().status == 71
-    assert sums(cluster) == [(1, 71, Cause.MISSING, 0), (2, 0, Cause.EXIT, 3)]
+    assert sums(cluster) == [(1, 71, TaskEndCause.MISSING, 0), (2, 0, TaskEndCause.EXIT, 3)]
     place = cluster.batch / "1.1.work"
     assert cluster.err() == f"cigri: the output result.h5 is not in {place} on node7\n"
     assert not (cluster.batch / "1.1.d").exists()
@@ -89,7 +91,7 @@ def test_a_name_that_is_not_there_is_a_failure_that_says_which(cluster: Cluster)
 def test_a_pattern_may_match_nothing(cluster: Cluster) -> None:
     write(cluster, "true", wanted=(LOGS,))
     assert cluster.run().status == 0
-    assert sums(cluster) == [(1, 0, Cause.EXIT, 0)]
+    assert sums(cluster) == [(1, 0, TaskEndCause.EXIT, 0)]
     assert not (cluster.batch / "1.1.d").exists()
 
 
@@ -97,7 +99,7 @@ def test_a_pattern_may_match_nothing(cluster: Cluster) -> None:
 def test_outputs_of_a_failure_come_where_that_is_wanted(cluster: Cluster, always: bool) -> None:
     write(cluster, f"{WRITES}; rm result.h5; exit 7", "exit 66", always=always)
     assert cluster.run().status == 7
-    assert sums(cluster) == [(1, 7, Cause.EXIT, 2 * always), (2, 66, Cause.EXIT, 0)]
+    assert sums(cluster) == [(1, 7, TaskEndCause.EXIT, 2 * always), (2, 66, TaskEndCause.EXIT, 0)]
     assert set(brought(cluster)) == ({"log/a.txt", "log/b.txt"} if always else set())
     assert cluster.err() == ""
 
@@ -105,7 +107,7 @@ def test_outputs_of_a_failure_come_where_that_is_wanted(cluster: Cluster, always
 def test_a_name_that_is_missing_leaves_the_others_where_all_are_wanted(cluster: Cluster) -> None:
     write(cluster, f"{WRITES}; rm result.h5", always=True)
     assert cluster.run().status == 71
-    assert sums(cluster) == [(1, 71, Cause.MISSING, 2)]
+    assert sums(cluster) == [(1, 71, TaskEndCause.MISSING, 2)]
     assert set(brought(cluster)) == {"log/a.txt", "log/b.txt"}
 
 
@@ -117,16 +119,21 @@ def test_names_are_only_names(cluster: Cluster) -> None:
         (cluster.home / "from" / "in").mkdir(parents=True, exist_ok=True)
         (cluster.home / "from" / "in" / name).write_text(name)
         (cluster.home / "from" / f"by {name}").write_text(name)
-    named = tuple(WantedFile(f"by {name}", is_name=True) for name in ODD_NAMES)
-    write(cluster, "true", wanted=(*named, WantedFile("in/*", is_name=False)), directory=Word("/from", at_home=True))
+    named = tuple(OutputPattern(f"by {name}", is_name=True) for name in ODD_NAMES)
+    write(
+        cluster,
+        "true",
+        wanted=(*named, OutputPattern("in/*", is_name=False)),
+        directory=ShellWord("/from", at_home=True),
+    )
     assert cluster.run().status == 0
     assert brought(cluster) == {f"in/{n}": n for n in ODD_NAMES} | {f"by {n}": n for n in ODD_NAMES}
     assert [(record.files, record.exit_code) for record in cluster.records()] == [(2 * len(ODD_NAMES), 0)]
 
 
 def test_a_directory_is_taken_with_what_is_in_it(cluster: Cluster) -> None:
-    file = WantedFile("log/a.txt", is_name=True)
-    names = (WantedFile("log", is_name=True), WantedFile("lo*", is_name=False), LOGS, file)
+    file = OutputPattern("log/a.txt", is_name=True)
+    names = (OutputPattern("log", is_name=True), OutputPattern("lo*", is_name=False), LOGS, file)
     write(cluster, WRITES, wanted=names)
     assert cluster.run().status == 0
     assert set(brought(cluster)) == {"log/a.txt", "log/b.txt", "log/c.dat"}
@@ -138,14 +145,14 @@ LEADS_OUT = ["../1.1.out", "/etc/hostname", "log/../../1.1.out", "", ".", "log/.
 @pytest.mark.parametrize("name", LEADS_OUT)
 def test_what_leads_out_is_not_there(dash: Cluster, name: str) -> None:
     """Submission refuses it, but what fills in a name is seen only here."""
-    write(dash, WRITES, wanted=(WantedFile(name, is_name=True),))
+    write(dash, WRITES, wanted=(OutputPattern(name, is_name=True),))
     assert dash.run().status == 71
-    assert sums(dash) == [(1, 71, Cause.MISSING, 0)]
+    assert sums(dash) == [(1, 71, TaskEndCause.MISSING, 0)]
 
 
 @pytest.mark.parametrize("pattern", ["../*", ".*", "*/../*", "/etc/host*"])
 def test_a_pattern_does_not_lead_out(cluster: Cluster, pattern: str) -> None:
-    write(cluster, "mkdir log; : >.hidden; : >log/a", wanted=(WantedFile(pattern, is_name=False),))
+    write(cluster, "mkdir log; : >.hidden; : >log/a", wanted=(OutputPattern(pattern, is_name=False),))
     assert cluster.run().status == 0
     assert set(brought(cluster)) == ({".hidden"} if pattern == ".*" else set())
 
@@ -154,7 +161,7 @@ def test_links_are_left_out(cluster: Cluster) -> None:
     (cluster.home / "secret").mkdir()
     (cluster.home / "secret" / "a.txt").write_text("mine")
     links = 'ln -s "$HOME/secret" log; ln -s "$HOME/secret/a.txt" link.txt'
-    write(cluster, f"{links}; mkfifo pipe.txt; : >a.txt", wanted=(WantedFile("*.txt", is_name=False), LOGS))
+    write(cluster, f"{links}; mkfifo pipe.txt; : >a.txt", wanted=(OutputPattern("*.txt", is_name=False), LOGS))
     assert cluster.run().status == 0
     assert brought(cluster) == {"a.txt": ""}
     assert (cluster.home / "secret" / "a.txt").read_text() == "mine"
@@ -181,9 +188,9 @@ def full(cluster: Cluster) -> Iterator[Path]:
 @pytest.mark.usefixtures("full")
 def test_a_full_disk_is_told_as_such_and_leaves_nothing(cluster: Cluster) -> None:
     large = "head -c 90000 /dev/zero >result.h5; mkdir log; head -c 200000 /dev/zero >log/a.txt"
-    write(cluster, large, "true", directory=Word("/runs", at_home=True), wanted=(RESULT, LOGS))
+    write(cluster, large, "true", directory=ShellWord("/runs", at_home=True), wanted=(RESULT, LOGS))
     assert cluster.run().status == 73
-    assert sums(cluster)[0] == (1, 73, Cause.DISK, 0)
+    assert sums(cluster)[0] == (1, 73, TaskEndCause.DISK, 0)
     assert "cannot be kept: " in cluster.err()
     assert "No space left on device" in cluster.err()
     assert brought(cluster) == {}
@@ -192,7 +199,7 @@ def test_a_full_disk_is_told_as_such_and_leaves_nothing(cluster: Cluster) -> Non
 
 @pytest.mark.usefixtures("full")
 def test_across_filesystems_they_are_moved_too(cluster: Cluster) -> None:
-    write(cluster, WRITES, directory=Word("/runs", at_home=True))
+    write(cluster, WRITES, directory=ShellWord("/runs", at_home=True))
     assert cluster.run().status == 0
     assert brought(cluster) == {"result.h5": "12345", "log/a.txt": "1", "log/b.txt": "2"}
     assert not (cluster.home / "runs" / "result.h5").exists()
@@ -210,7 +217,7 @@ def test_a_task_that_has_ended_is_done_though_its_job_is_ended_while_they_are_mo
     subprocess.run(["pkill", f"-{number.value}", "-s", str(job.pid)], check=True)  # as batch systems do: each process
     (cluster.home / "on").touch()
     job.communicate(timeout=120)
-    assert sums(cluster)[0] == (1, 0, Cause.EXIT, 3)
+    assert sums(cluster)[0] == (1, 0, TaskEndCause.EXIT, 3)
     assert set(brought(cluster)) == {"result.h5", "log/a.txt", "log/b.txt"}
     assert (cluster.home / "second").exists() == (number is signal.SIGUSR1)
 
@@ -219,7 +226,7 @@ def test_a_mover_that_is_killed_leaves_no_success(cluster: Cluster) -> None:
     deadly = cluster.program("mv", "kill -KILL $PPID")
     write(cluster, WRITES)
     cluster.start(environment=deadly).communicate(timeout=120)
-    assert sums(cluster) == [(1, 73, Cause.UNMOVED, 0)]
+    assert sums(cluster) == [(1, 73, TaskEndCause.UNMOVED, 0)]
     assert not (cluster.batch / "1.1.d").exists()
 
 

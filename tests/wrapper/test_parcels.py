@@ -7,15 +7,15 @@ from collections.abc import Callable
 
 import pytest
 
-from cigri.errors import AnswerUnreadable
+from cigri.errors import UnreadableOutput
 from cigri.formats.untrusted_text import leads_below
-from cigri.shell.results import Answer, RawAnswer
+from cigri.shell.results import RawShellResult, ShellResult
 from cigri.wrapper import JobKey
 from cigri.wrapper.output_fetching import (
     MANY,
-    FilePiece,
-    Parcel,
-    ParcelFile,
+    OutputDirectory,
+    OutputFilePart,
+    RemoteOutputFile,
     drop_parcels,
     fetch_files,
     fetch_rest,
@@ -28,11 +28,11 @@ from .cluster import BASE, Cluster
 from .test_hostile import ODD
 
 MOST = 2**20
-FIRST, SECOND = Parcel(JobKey(12, 34, 1), 1), Parcel(JobKey(12, 34, 2), 1)
+FIRST, SECOND = OutputDirectory(JobKey(12, 34, 1), 1), OutputDirectory(JobKey(12, 34, 2), 1)
 NAMES = [b"a b", b"-n", b"it's", b"\xff\xfe", b"new\nline", b"log/a.txt", "é".encode(), b"*", b"a\\b", b"d" * 250]
 
 
-def put(cluster: Cluster, parcel: Parcel, path: bytes, content: bytes) -> None:
+def put(cluster: Cluster, parcel: OutputDirectory, path: bytes, content: bytes) -> None:
     place = os.fsencode(cluster.base / parcel.name) + b"/" + path
     os.makedirs(os.path.dirname(place), exist_ok=True)
     with open(place, "wb") as file:
@@ -40,14 +40,14 @@ def put(cluster: Cluster, parcel: Parcel, path: bytes, content: bytes) -> None:
 
 
 def fetch(
-    cluster: Cluster, *parcels: Parcel, behind: ParcelFile | None = None, most: int = MOST
+    cluster: Cluster, *parcels: OutputDirectory, behind: RemoteOutputFile | None = None, most: int = MOST
 ) -> list[tuple[bytes, int | None, bytes]]:
     pieces = parse_files(parcels, cluster.fetch(fetch_files(BASE, parcels, behind, most)))
     return [(piece.file.path, piece.size, piece.content) for piece in pieces]
 
 
-def rest(cluster: Cluster, path: bytes, offset: int = 0, most: int = MOST) -> list[FilePiece]:
-    file = ParcelFile(FIRST, path)
+def rest(cluster: Cluster, path: bytes, offset: int = 0, most: int = MOST) -> list[OutputFilePart]:
+    file = RemoteOutputFile(FIRST, path)
     return parse_rest(file, cluster.fetch(fetch_rest(BASE, file, offset, most)))
 
 
@@ -64,7 +64,7 @@ def test_one_goes_on_behind_what_one_has(cluster: Cluster) -> None:
     for name in NAMES:
         put(cluster, FIRST, name, b"x" * 100)
     seen: list[bytes] = []
-    while answer := fetch(cluster, FIRST, behind=ParcelFile(FIRST, seen[-1]) if seen else None, most=3 * 1024):
+    while answer := fetch(cluster, FIRST, behind=RemoteOutputFile(FIRST, seen[-1]) if seen else None, most=3 * 1024):
         seen += [name for name, *_ in answer]
     assert sorted(seen) == sorted(NAMES)
 
@@ -106,7 +106,7 @@ def test_a_second_name_of_a_file_is_asked_for_alone(cluster: Cluster) -> None:
     put(cluster, FIRST, b"a", b"content")
     (cluster.base / FIRST.name / "b").hardlink_to(cluster.base / FIRST.name / "a")
     assert fetch(cluster, FIRST) == [(b"a", 7, b"content"), (b"b", None, b"")]
-    assert rest(cluster, b"b") == [FilePiece(ParcelFile(FIRST, b"b"), 7, b"content")]
+    assert rest(cluster, b"b") == [OutputFilePart(RemoteOutputFile(FIRST, b"b"), 7, b"content")]
 
 
 def test_where_nothing_was_ever_written_nothing_is(cluster: Cluster) -> None:
@@ -128,8 +128,8 @@ def test_what_has_come_is_removed_and_nothing_else(cluster: Cluster) -> None:
 
 
 def test_what_cannot_be_removed_is_told() -> None:
-    with pytest.raises(AnswerUnreadable, match="busy"):
-        parse_dropped(Answer(74, "", "rm: busy"))
+    with pytest.raises(UnreadableOutput, match="busy"):
+        parse_dropped(ShellResult(74, "", "rm: busy"))
 
 
 @pytest.mark.parametrize("path", [b"", b"/etc/passwd", b"..", b"a/../b", b"a//b", b"./a", b"a/", b"a\0b"])
@@ -167,13 +167,13 @@ BAD_MEMBERS = {
 @pytest.mark.parametrize("bad", BAD_MEMBERS)
 def test_what_a_hostile_cluster_sends_is_left(bad: str) -> None:
     good = member(f"{FIRST.name}/good")
-    pieces = parse_files([FIRST], RawAnswer(0, archive(BAD_MEMBERS[bad], good), b""))
+    pieces = parse_files([FIRST], RawShellResult(0, archive(BAD_MEMBERS[bad], good), b""))
     assert [(piece.file.path, piece.content) for piece in pieces] == [(b"good", b"x")]
 
 
 def test_of_two_of_the_same_name_the_first_counts() -> None:
     both = archive(member(f"{FIRST.name}/a", size=1), member(f"{FIRST.name}/a", size=3))
-    assert [piece.size for piece in parse_files([FIRST], RawAnswer(0, both, b""))] == [1]
+    assert [piece.size for piece in parse_files([FIRST], RawShellResult(0, both, b""))] == [1]
 
 
 def _long_names(count: int) -> bytes:
@@ -191,13 +191,13 @@ LIES: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("lie", LIES)
 def test_a_lie_is_no_answer(lie: str) -> None:
-    with pytest.raises(AnswerUnreadable):
-        parse_files([FIRST], RawAnswer(0, MANY + LIES[lie](), b""))
+    with pytest.raises(UnreadableOutput):
+        parse_files([FIRST], RawShellResult(0, MANY + LIES[lie](), b""))
 
 
 @pytest.mark.parametrize("text", [b"", b"cigri-file 1 x\nabc", b"cigri-file 2 3\nabc", b"cigri-file 1 5"])
 def test_rubbish_is_no_answer(text: bytes) -> None:
-    with pytest.raises(AnswerUnreadable, match="said why"):
-        parse_rest(ParcelFile(FIRST, b"a"), RawAnswer(1, text, b"said why"))
-    with pytest.raises(AnswerUnreadable, match="said why"):
-        parse_files([FIRST], RawAnswer(1, text, b"said why"))
+    with pytest.raises(UnreadableOutput, match="said why"):
+        parse_rest(RemoteOutputFile(FIRST, b"a"), RawShellResult(1, text, b"said why"))
+    with pytest.raises(UnreadableOutput, match="said why"):
+        parse_files([FIRST], RawShellResult(1, text, b"said why"))

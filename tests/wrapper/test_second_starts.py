@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
-from cigri.errors import AnswerUnreadable
-from cigri.shell.results import Answer
+from cigri.errors import UnreadableOutput
+from cigri.shell.results import ShellResult
 from cigri.wrapper import JobKey, JournalState, journal, parse_journal, parse_revoked, revoke
 
 from .cluster import BASE, Cluster, until
@@ -118,12 +118,12 @@ def test_an_index_that_has_started_is_not_revoked(cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        Answer(1, "", "gone"),
-        Answer(0, "cigri-revoke 1\n= 12 34 1 revoked\n", ""),
-        Answer(0, "cigri-revoke 1\ncigri-revoke end\n", ""),
-        Answer(0, "cigri-revoke 1\n= 12 34 2 revoked\ncigri-revoke end\n", ""),
+        ShellResult(1, "", "gone"),
+        ShellResult(0, "cigri-revoke 1\n= 12 34 1 revoked\n", ""),
+        ShellResult(0, "cigri-revoke 1\ncigri-revoke end\n", ""),
+        ShellResult(0, "cigri-revoke 1\n= 12 34 2 revoked\ncigri-revoke end\n", ""),
     ],
 )
-def test_an_answer_that_is_not_whole_revokes_nothing(answer: Answer) -> None:
-    with pytest.raises(AnswerUnreadable):
+def test_an_answer_that_is_not_whole_revokes_nothing(answer: ShellResult) -> None:
+    with pytest.raises(UnreadableOutput):
         parse_revoked(answer, [KEY])

@@ -5,7 +5,7 @@ import signal
 from dataclasses import replace
 from pathlib import Path
 
-from cigri.wrapper import JobCall, JobKey, TaskCall, journal, parse_journal
+from cigri.wrapper import JobKey, JobSpec, TaskSpec, journal, parse_journal
 
 from .cluster import BASE, Cluster, task, until
 
@@ -13,13 +13,13 @@ KEY = JobKey(12, 34, 1)
 COUNT = 60
 
 
-def write(cluster: Cluster, tasks: tuple[TaskCall, ...], side: int = 4, prelude: str = "") -> None:
-    jobs = [JobCall(1, 901, tasks, side=side)]
+def write(cluster: Cluster, tasks: tuple[TaskSpec, ...], side: int = 4, prelude: str = "") -> None:
+    jobs = [JobSpec(1, 901, tasks, side=side)]
     cluster.prelude += f"\n{prelude}"
     cluster.write(plan=replace(cluster.plan, jobs=jobs))
 
 
-def numbered(command: str, count: int = COUNT) -> tuple[TaskCall, ...]:
+def numbered(command: str, count: int = COUNT) -> tuple[TaskSpec, ...]:
     return tuple(task(number, "sh", "-c", f"n={number}; {command}") for number in range(1, count + 1))
 
 
@@ -97,7 +97,7 @@ def test_worker_that_is_killed_alone_leaves_doubt_about_its_task_only(cluster: C
 def test_features_are_those_of_the_tasks_share(cluster: Cluster) -> None:
     look = 'for key in allocated_cpu max_rss_bytes wall_limit_secs; do read -r v <"$JOBFEATURES/$key"; echo $v; done'
     features = replace(cluster.plan.features, cpu=4, mem=4000)
-    jobs = [JobCall(1, 901, numbered(look, 4), side=4)]
+    jobs = [JobSpec(1, 901, numbered(look, 4), side=4)]
     cluster.write(plan=replace(cluster.plan, jobs=jobs, features=features))
     assert cluster.run().status == 0
     assert [cluster.out(1, n).split() for n in range(1, 5)] == [["1", str(1000 * 2**20), "3661"]] * 4
@@ -120,7 +120,7 @@ def test_status_is_that_of_all_tasks_that_run(cluster: Cluster) -> None:
         task(3, "sh", "-c", f"{show}; touch $HOME/third; wait_for read"),
     )
     features = replace(cluster.plan.features, cpu=4, estimate=100)
-    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks, side=2)], features=features))
+    cluster.write(plan=replace(cluster.plan, jobs=[JobSpec(1, 901, tasks, side=2)], features=features))
     assert cluster.run().status == 0
     both, later = status(cluster.home / "both"), status(cluster.home / "alone")
     third, lost = int(both["last_job_start"]), int(both["add_uncom_time"])

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cigri.errors import AnswerUnreadable
-from cigri.shell.results import Answer
-from cigri.wrapper import JobCall, JobKey
-from cigri.wrapper.feature_settings import FeaturesPlan
+from cigri.errors import UnreadableOutput
+from cigri.shell.results import ShellResult
+from cigri.wrapper import JobKey, JobSpec
+from cigri.wrapper.feature_settings import FeatureSpec
 from cigri.wrapper.job_status_files import announce, parse_status_files, parse_told, read_status, withdraw
 from cigri.wrapper.termination_cost import parse_status
 
@@ -28,7 +28,7 @@ def _running(
 ) -> Iterator[None]:
     """A job of several tasks, in its first one; its end is waited for."""
     calls = (task(1, "sh", "-c", f"{command}; {WAIT}"), *(task(i, "true") for i in range(2, tasks + 1)))
-    plan = replace(cluster.plan, jobs=[JobCall(1, 901, calls)], features=FeaturesPlan(cpu=2, estimate=40))
+    plan = replace(cluster.plan, jobs=[JobSpec(1, 901, calls)], features=FeatureSpec(cpu=2, estimate=40))
     cluster.write(plan=plan)
     job = cluster.start(environment=environment or {})
     until((cluster.home / "here").exists)
@@ -135,13 +135,13 @@ def _news(cluster: Cluster) -> tuple[Path, Path]:
 @pytest.mark.parametrize(
     "answer",
     [
-        Answer(1, "cigri-status 1\ncigri-status end\n", ""),
-        Answer(0, "", ""),
-        Answer(0, "cigri-status 1\n= 12 34 1\n", ""),
-        Answer(0, "cigri-status 1\n= 12 34 2\ncigri-status end\n", ""),
-        Answer(0, "cigri-status 1\ncigri-status end\n", ""),
+        ShellResult(1, "cigri-status 1\ncigri-status end\n", ""),
+        ShellResult(0, "", ""),
+        ShellResult(0, "cigri-status 1\n= 12 34 1\n", ""),
+        ShellResult(0, "cigri-status 1\n= 12 34 2\ncigri-status end\n", ""),
+        ShellResult(0, "cigri-status 1\ncigri-status end\n", ""),
     ],
 )
-def test_answer_that_is_not_whole_is_none(answer: Answer) -> None:
-    with pytest.raises(AnswerUnreadable):
+def test_answer_that_is_not_whole_is_none(answer: ShellResult) -> None:
+    with pytest.raises(UnreadableOutput):
         parse_status_files(answer, [KEY])

@@ -5,9 +5,9 @@ from importlib.resources import files
 
 import pytest
 
-from cigri.shell.results import Answer
-from cigri.shell.words import WantedFile, Word
-from cigri.wrapper import JobCall, TaskUse, parse_end
+from cigri.shell.results import ShellResult
+from cigri.shell.words import OutputPattern, ShellWord
+from cigri.wrapper import JobSpec, TaskUse, parse_end
 
 from .cluster import Cluster, task
 
@@ -27,7 +27,7 @@ def uses(cluster: Cluster) -> list[TaskUse]:
 @pytest.mark.parametrize("side", [1, 2])
 def test_each_task_has_its_own(cluster: Cluster, side: int) -> None:
     tasks = [task(number, "sh", "-c", text) for number, text in enumerate((WORK, "true", COPY, f"({WORK}) & wait"), 1)]
-    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tuple(tasks), side=side)]))
+    cluster.write(plan=replace(cluster.plan, jobs=[JobSpec(1, 901, tuple(tasks), side=side)]))
     assert cluster.run().status == 0
     work, idle, copy, below = uses(cluster)
     assert work.cpu_ms
@@ -47,9 +47,9 @@ def test_each_task_has_its_own(cluster: Cluster, side: int) -> None:
 
 def test_it_stands_behind_the_outputs(cluster: Cluster) -> None:
     bringing = replace(
-        task(1, "sh", "-c", "echo result >r"), directory=Word(""), outputs=(WantedFile("r", is_name=True),)
+        task(1, "sh", "-c", "echo result >r"), directory=ShellWord(""), outputs=(OutputPattern("r", is_name=True),)
     )
-    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, (bringing,))]))
+    cluster.write(plan=replace(cluster.plan, jobs=[JobSpec(1, 901, (bringing,))]))
     assert cluster.run().status == 0
     [record] = cluster.records()
     assert (record.files, record.bytes) == (1, 7)
@@ -81,7 +81,7 @@ def test_an_amount_that_cannot_be_is_left_out_and_no_record_with_it(
 ) -> None:
     more = (files("cigri.wrapper") / "job.sh").read_text().partition("cigri_more() {")[2].partition("\n}\n")[0]
     answer = cluster.ask(f"cigri_more() {{{more}\n}}\ncigri_more '{first}' '{second}' 10; echo \"$cigri_found\"")
-    assert answer == Answer(0, f"{use}\n", "")
+    assert answer == ShellResult(0, f"{use}\n", "")
 
 
 @pytest.mark.parametrize(
@@ -96,13 +96,13 @@ def test_a_host_that_tells_rubbish_ends_no_task(cluster: Cluster, stat: str) -> 
     (told / "io").write_text("rchar: many\nwchar:\n")
     job = cluster.batch / "job"
     job.write_text(job.read_text().replace("/proc/self/", f"{told}/"))
-    assert cluster.run() == Answer(0, "", "")
+    assert cluster.run() == ShellResult(0, "", "")
     assert uses(cluster) == [TaskUse(None, None, None)]
 
 
 def test_a_task_that_did_not_run_used_nothing(cluster: Cluster) -> None:
-    nowhere = replace(task(1, "true"), directory=Word("/proc/nowhere"))
-    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, (nowhere,))]))
+    nowhere = replace(task(1, "true"), directory=ShellWord("/proc/nowhere"))
+    cluster.write(plan=replace(cluster.plan, jobs=[JobSpec(1, 901, (nowhere,))]))
     assert cluster.run().status == 72
     [record] = cluster.records()
     assert (record.exit_code, record.use) == (72, None)

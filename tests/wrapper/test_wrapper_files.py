@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cigri.errors import AnswerUnreadable
-from cigri.shell.results import Answer, Bundle
-from cigri.shell.words import Word
+from cigri.errors import UnreadableOutput
+from cigri.shell.results import ScriptBundle, ShellResult
+from cigri.shell.words import ShellWord
 from cigri.wrapper import (
-    BatchPlan,
-    JobCall,
+    BatchSpec,
     JobKey,
+    JobSpec,
     JournalState,
-    Receipt,
-    TaskCall,
+    OutboxReceipt,
+    TaskSpec,
     collect,
     journal,
     parse_collect,
@@ -51,14 +51,14 @@ def test_any_text_arrives_byte_for_byte(argv: list[str], arguments: list[str], v
     with tempfile.TemporaryDirectory() as place:
         cluster = Cluster(Path(place), argv)
         (cluster.home / name).mkdir()
-        program = Word("/" + name + "/a program", at_home=True)
+        program = ShellWord("/" + name + "/a program", at_home=True)
         (cluster.home / name / "a program").symlink_to(shutil.which("printf") or "")
-        words = (program, Word("%s\\0"), Word(value), *map(Word, arguments), Word("end"))
+        words = (program, ShellWord("%s\\0"), ShellWord(value), *map(ShellWord, arguments), ShellWord("end"))
         calls = (
-            TaskCall(1, 1, 1, words, directory=Word("/" + name, at_home=True)),
-            TaskCall(2, 2, 1, (Word("printenv"), Word("VALUE"), Word("OWN")), environment={"OWN": own}),
+            TaskSpec(1, 1, 1, words, directory=ShellWord("/" + name, at_home=True)),
+            TaskSpec(2, 2, 1, (ShellWord("printenv"), ShellWord("VALUE"), ShellWord("OWN")), environment={"OWN": own}),
         )
-        cluster.write(plan=replace(cluster.plan, environment={"VALUE": value}, jobs=[JobCall(1, 901, calls)]))
+        cluster.write(plan=replace(cluster.plan, environment={"VALUE": value}, jobs=[JobSpec(1, 901, calls)]))
         assert cluster.run().status == 0
         printed = (cluster.batch / "1.1.out").read_bytes()
         assert printed == b"".join(text.encode() + b"\0" for text in [value, *arguments, "end"])
@@ -75,9 +75,9 @@ def test_large_parameter_arrives(cluster: Cluster) -> None:
 
 def test_submission_may_follow_in_the_batch_directory(cluster: Cluster) -> None:
     script = cluster.script(replace(cluster.plan, jobs=[call(1, "true")])) + 'echo "$PWD"; test -x ./job'
-    bundle = Bundle({"first": script, "again": script})
+    bundle = ScriptBundle({"first": script, "again": script})
     answers = bundle.unpack(cluster.ask(bundle.script))
-    assert answers["first"] == Answer(0, f"{cluster.batch}\n", "")
+    assert answers["first"] == ShellResult(0, f"{cluster.batch}\n", "")
     assert answers["again"].status == 73
     assert (cluster.batch / "job").exists()
     assert cluster.outbox.is_dir()
@@ -96,9 +96,9 @@ def test_batch_that_does_not_fit_leaves_nothing(cluster: Cluster) -> None:
 def test_variable_that_cannot_be_set_is_an_error(dash: Cluster, name: str) -> None:
     with pytest.raises(ValueError, match="variable"):
         dash.script(replace(dash.plan, environment={name: "x"}, jobs=[call(1, "true")]))
-    tasks = (TaskCall(1, 1, 1, (Word("true"),), environment={name: "x"}),)
+    tasks = (TaskSpec(1, 1, 1, (ShellWord("true"),), environment={name: "x"}),)
     with pytest.raises(ValueError, match="variable"):
-        dash.script(replace(dash.plan, jobs=[JobCall(1, 1, tasks)]))
+        dash.script(replace(dash.plan, jobs=[JobSpec(1, 1, tasks)]))
 
 
 @pytest.mark.parametrize(
@@ -106,13 +106,13 @@ def test_variable_that_cannot_be_set_is_an_error(dash: Cluster, name: str) -> No
     [
         ("without jobs", []),
         ("index 0", [call(0, "true")]),
-        ("0 tasks", [JobCall(1, 901, ())]),
+        ("0 tasks", [JobSpec(1, 901, ())]),
         ("two jobs of one index", [call(1, "true"), call(1, "false")]),
-        ("without a program", [JobCall(1, 901, (task(1),))]),
+        ("without a program", [JobSpec(1, 901, (task(1),))]),
         ("NUL", [call(1, "a\0b")]),
     ],
 )
-def test_plan_that_makes_no_sense_is_an_error(dash: Cluster, message: str, jobs: list[JobCall]) -> None:
+def test_plan_that_makes_no_sense_is_an_error(dash: Cluster, message: str, jobs: list[JobSpec]) -> None:
     with pytest.raises(ValueError, match=message):
         dash.script(replace(dash.plan, jobs=jobs))
 
@@ -128,20 +128,20 @@ def test_thousand_jobs_are_written_quickly(dash: Cluster) -> None:
 
 
 def test_records_are_collected_until_they_are_stored(cluster: Cluster) -> None:
-    assert parse_collect(cluster.ask(collect(BASE, Receipt()))) == ((), {}, 0)
+    assert parse_collect(cluster.ask(collect(BASE, OutboxReceipt()))) == ((), {}, 0)
     cluster.write("exit 1", "exit 2", "exit 3")
     told = "".join(f"{name}() {{ echo {name} >&2; }}\n" for name in ("find", "head", "sort", "awk"))
-    nothing = cluster.ask(told + collect(BASE, Receipt()))
+    nothing = cluster.ask(told + collect(BASE, OutboxReceipt()))
     assert (parse_collect(nothing), nothing.err) == (((), {}, 0), "")  # nor is any of them started
     for index in (1, 2, 3):
         cluster.run(index)
-    collected = parse_collect(cluster.ask(collect(BASE, Receipt(), limit=2)))
+    collected = parse_collect(cluster.ask(collect(BASE, OutboxReceipt(), limit=2)))
     assert [(posted.batch_id, posted.index, posted.record.exit_code) for posted in collected.records] == [
         (34, 1, 1),
         (34, 2, 2),
     ]
     assert (collected.lines, collected.left) == ({"34-1": 1, "34-2": 1, "34-3": 0}, 1)
-    stored = Receipt({"34-2": 1}, frozenset({"34-1"}))
+    stored = OutboxReceipt({"34-2": 1}, frozenset({"34-1"}))
     for _ in range(2):  # told twice
         rest = parse_collect(cluster.ask(collect(BASE, stored)))
         assert [posted.record for posted in rest.records] == cluster.records(3)
@@ -150,16 +150,16 @@ def test_records_are_collected_until_they_are_stored(cluster: Cluster) -> None:
 
 def test_of_a_growing_file_only_what_is_new_is_collected(cluster: Cluster) -> None:
     tasks = tuple(task(number, "sh", "-c", f"exit {number}") for number in range(1, 6))
-    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks)]))
+    cluster.write(plan=replace(cluster.plan, jobs=[JobSpec(1, 901, tasks)]))
     cluster.run()
     records, posted = cluster.records(), cluster.outbox / "34-1"
     lines = posted.read_bytes().splitlines(keepends=True)
-    receipt, seen = Receipt(), []
+    receipt, seen = OutboxReceipt(), []
     for content in (lines[:2], lines[:3], lines[:3], [*lines[:3], lines[3][:-3]], lines):
         posted.write_bytes(b"".join(content))
         collected = parse_collect(cluster.ask(collect(BASE, receipt)))
         seen.append([one.record for one in collected.records])
-        receipt = Receipt({**receipt.lines, **collected.lines})
+        receipt = OutboxReceipt({**receipt.lines, **collected.lines})
     assert seen == [records[:2], records[2:3], [], [], records[3:]]
     assert receipt.lines == {"34-1": 5}
 
@@ -180,7 +180,7 @@ def test_record_that_is_cut_or_misplaced_is_left_alone(cluster: Cluster) -> None
     }.items():
         (cluster.outbox / name).write_bytes(content)
     (cluster.outbox / "1-1\ncigri-outbox end 0 0").write_bytes(whole)
-    collected = parse_collect(cluster.ask(collect(BASE, Receipt())))
+    collected = parse_collect(cluster.ask(collect(BASE, OutboxReceipt())))
     assert [posted.index for posted in collected.records] == [1, 5, 8, 9]
     whole_lines = {"34-1": 1, "34-2": 0, "34-3": 0, "34-4": 0, "34-5": 2, "34-7": 0, "34-8": 1, "34-9": 2}
     assert collected.lines == whole_lines
@@ -190,30 +190,30 @@ def test_cut_answer_is_no_answer(dash: Cluster) -> None:
     dash.write("exit 1")
     dash.run()
     key = JobKey(12, 34, 1)
-    records, journals = dash.ask(collect(BASE, Receipt())), dash.ask(journal(BASE, [key]))
+    records, journals = dash.ask(collect(BASE, OutboxReceipt())), dash.ask(journal(BASE, [key]))
     output, void = dash.ask(tail(BASE, 12, 34, 1, 1, "out", 10)), dash.ask(void_batch(BASE, 12, 34))
     for cut in range(1, 30):
-        with pytest.raises(AnswerUnreadable):
+        with pytest.raises(UnreadableOutput):
             parse_collect(records._replace(out=records.out[:-cut]) if cut > 1 else records._replace(status=1))
-        with pytest.raises(AnswerUnreadable):
+        with pytest.raises(UnreadableOutput):
             parse_journal(journals._replace(out=journals.out[:-cut]), [key])
-        with pytest.raises(AnswerUnreadable):
+        with pytest.raises(UnreadableOutput):
             parse_tail(output._replace(out=output.out[:-cut]))
-        with pytest.raises(AnswerUnreadable):
+        with pytest.raises(UnreadableOutput):
             parse_void(void._replace(out=void.out[:-cut]))
-    with pytest.raises(AnswerUnreadable):
+    with pytest.raises(UnreadableOutput):
         parse_journal(journals, [key, JobKey(12, 34, 2)])
-    with pytest.raises(AnswerUnreadable):
+    with pytest.raises(UnreadableOutput):
         parse_collect(records._replace(out=re.sub("\n> .*", "", records.out)))
     for name in ("../x", "1-2\n", "-rf", "34-1;", "1-2-3"):
-        for receipt in (Receipt({name: 1}), Receipt({}, frozenset({name}))):
+        for receipt in (OutboxReceipt({name: 1}), OutboxReceipt({}, frozenset({name}))):
             with pytest.raises(ValueError, match="outbox"):
                 collect(BASE, receipt)
 
 
 def test_journal_tells_what_was_started_and_what_has_ended(cluster: Cluster) -> None:
     tasks = (task(1, "true"), task(2, "sh", "-c", "kill -KILL $PPID"))
-    jobs = [JobCall(1, 901, tasks), call(2, "true")]
+    jobs = [JobSpec(1, 901, tasks), call(2, "true")]
     cluster.write(plan=replace(cluster.plan, jobs=jobs))
     cluster.run(1)
     last = cluster.journal(1)[-1]
@@ -288,7 +288,7 @@ def test_purge_removes_the_batches_of_one_campaign(cluster: Cluster) -> None:
         purge_campaign(BASE, 0, [1])
 
 
-def _seconds(cluster: Cluster, plan: BatchPlan) -> float:
+def _seconds(cluster: Cluster, plan: BatchSpec) -> float:
     begun = time.process_time()
     cluster.script(plan)
     return time.process_time() - begun

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cigri.shell.results import Answer
-from cigri.shell.words import Word
-from cigri.wrapper import JobCall, TaskCall, parse_start
+from cigri.shell.results import ShellResult
+from cigri.shell.words import ShellWord
+from cigri.wrapper import JobSpec, TaskSpec, parse_start
 
 from .cluster import Cluster, call, task
 
@@ -20,7 +20,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "on-the-cluster.md
 def test_record_says_what_became_of_the_task(cluster: Cluster) -> None:
     cluster.write("echo seen; echo wrong >&2; exit 3")
     before = time.time() * 1000
-    assert cluster.run() == Answer(3, "", "")
+    assert cluster.run() == ShellResult(3, "", "")
     [record] = cluster.records()
     assert record[:6] == (901, 1001, 1, 1, 3, "exit")
     assert before - 1000 <= record.start_ms <= time.time() * 1000 + 1000
@@ -69,7 +69,7 @@ def test_tasks_of_a_job_follow_each_other(cluster: Cluster) -> None:
         task(number, "sh", "-c", text)
         for number, text in enumerate(("exit 0", "touch $TMPDIR/.left; exit 5", "ls -A $TMPDIR; exit 6", "echo 4"), 1)
     )
-    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks)]))
+    cluster.write(plan=replace(cluster.plan, jobs=[JobSpec(1, 901, tasks)]))
     assert cluster.run().status == 5
     assert cluster.ends() == [(0, "exit"), (5, "exit"), (6, "exit"), (0, "exit")]
     assert [record.task_id for record in cluster.records()] == [1001, 1002, 1003, 1004]
@@ -78,14 +78,14 @@ def test_tasks_of_a_job_follow_each_other(cluster: Cluster) -> None:
 
 
 def test_a_directory_that_is_not_there_is_made_and_a_missing_program_told(cluster: Cluster) -> None:
-    away, home, data = Word("/dev/null/no where"), Word("", at_home=True), Word("my data/$x")
+    away, home, data = ShellWord("/dev/null/no where"), ShellWord("", at_home=True), ShellWord("my data/$x")
     tasks = (
-        TaskCall(1, 1, 1, (Word("pwd"),), directory=away),
-        TaskCall(2, 2, 1, (Word("no-such-program"),), directory=home),
-        TaskCall(3, 3, 1, (Word("pwd"),), directory=data),
-        TaskCall(4, 4, 1, (Word("-odd"),)),
+        TaskSpec(1, 1, 1, (ShellWord("pwd"),), directory=away),
+        TaskSpec(2, 2, 1, (ShellWord("no-such-program"),), directory=home),
+        TaskSpec(3, 3, 1, (ShellWord("pwd"),), directory=data),
+        TaskSpec(4, 4, 1, (ShellWord("-odd"),)),
     )
-    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks)]))
+    cluster.write(plan=replace(cluster.plan, jobs=[JobSpec(1, 901, tasks)]))
     assert cluster.run().status == 72
     assert cluster.ends() == [(72, "directory"), (127, "exit"), (0, "exit"), (127, "exit")]
     assert cluster.out(1, 3) == f"{cluster.home}/my data/$x\n"
@@ -96,15 +96,15 @@ def test_a_directory_that_is_not_there_is_made_and_a_missing_program_told(cluste
 
 def test_a_directory_that_cannot_be_entered_is_told(cluster: Cluster) -> None:
     (cluster.home / "file").touch()
-    calls = (TaskCall(1, 1, 1, (Word("pwd"),), directory=Word("file")),)
-    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, calls)]))
+    calls = (TaskSpec(1, 1, 1, (ShellWord("pwd"),), directory=ShellWord("file")),)
+    cluster.write(plan=replace(cluster.plan, jobs=[JobSpec(1, 901, calls)]))
     assert cluster.run().status == 72
     assert cluster.err().endswith("/file cannot be made or entered on node7\n")
 
 
 def step(cluster: Cluster, text: str) -> int:
     """Run this prologue, and tell its exit status."""
-    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, (task(1),))], script=text))
+    cluster.write(plan=replace(cluster.plan, jobs=[JobSpec(1, 901, (task(1),))], script=text))
     return cluster.run().status
 
 
@@ -140,7 +140,7 @@ def test_where_there_is_no_bash_a_prologue_is_read_by_sh(cluster: Cluster) -> No
         (directory / name).symlink_to(shutil.which(name) or name)
     (cluster.home / ".profile").write_text(f"SITE=here PATH={directory}\n")
     cluster.prelude += f"\nPATH={directory}"
-    jobs = [JobCall(1, 901, (task(1),))]
+    jobs = [JobSpec(1, 901, (task(1),))]
     cluster.write(plan=replace(cluster.plan, jobs=jobs, script="echo $SITE\nfalse\necho two\n"))
     assert cluster.run().status == 1
     assert cluster.out() == "here\n"
@@ -172,7 +172,7 @@ def test_scratch_of_the_batch_system_is_used_and_left_to_it(cluster: Cluster) ->
     nodes.write_text("a\nb\n")
     cluster.prelude += f" CIGRI_SCRATCH={given} CIGRI_NODE_FILE={nodes} cigri_epoch=1700000000123"
     look = 'echo "$TMPDIR $CIGRI_SCRATCH $CIGRI_NODEFILE"; cat "$CIGRI_NODE_FILE"; ls -A "$TMPDIR"; touch "$TMPDIR/x"'
-    jobs = [JobCall(1, 901, (task(1, "sh", "-c", look), task(2, "sh", "-c", look)))]
+    jobs = [JobSpec(1, 901, (task(1, "sh", "-c", look), task(2, "sh", "-c", look)))]
     cluster.write(plan=replace(cluster.plan, jobs=jobs))
     assert cluster.run(environment=cluster.program("date", "exit 1")).status == 0
     assert cluster.out(1, 1) == cluster.out(1, 2) == f"{given} {given} {nodes}\na\nb\n"
@@ -193,10 +193,17 @@ def test_environment_is_the_documented_one(cluster: Cluster) -> None:
     plan = replace(cluster.plan, environment={"PLAIN": plain, "PATH": path})
     plan = replace(plan, amounts={"nodes": 1, "cpu": 2, "mem": 2048, "tmp": 10})
     calls = (
-        TaskCall(1001, 41, 3, (Word("env"), Word("-0")), environment={"PLAIN": "nearer", "ADDED": "é"}, continues=True),
+        TaskSpec(
+            1001,
+            41,
+            3,
+            (ShellWord("env"), ShellWord("-0")),
+            environment={"PLAIN": "nearer", "ADDED": "é"},
+            continues=True,
+        ),
         task(42, "sh", "-c", 'env -0; cat "$CIGRI_NODE_FILE"'),
     )
-    cluster.write(plan=replace(plan, jobs=[JobCall(1, 901, calls)]))
+    cluster.write(plan=replace(plan, jobs=[JobSpec(1, 901, calls)]))
     stale = {
         "CIGRI_NODE": "of-another-job",
         "cigri_halted": "1",
@@ -266,8 +273,11 @@ def test_a_temporary_directory_is_kept_on_demand_and_found_again(cluster: Cluste
 
 
 def test_each_task_may_have_a_fresh_directory_of_its_own(cluster: Cluster) -> None:
-    tasks = [TaskCall(n, n, 1, (Word("sh"), Word("-c"), Word("ls; pwd; : >left")), {}, Word("")) for n in (1, 2)]
-    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 1, tuple(tasks))]))
+    tasks = [
+        TaskSpec(n, n, 1, (ShellWord("sh"), ShellWord("-c"), ShellWord("ls; pwd; : >left")), {}, ShellWord(""))
+        for n in (1, 2)
+    ]
+    cluster.write(plan=replace(cluster.plan, jobs=[JobSpec(1, 1, tuple(tasks))]))
     assert cluster.run().status == 0
     places = [cluster.batch / f"1.{position}.work" for position in (1, 2)]
     assert [cluster.out(1, position) for position in (1, 2)] == [f"{place}\n" for place in places]
@@ -316,7 +326,7 @@ def test_nobody_reads_the_standard_input(cluster: Cluster) -> None:
 def test_clock_that_jumps_does_not_matter(cluster: Cluster) -> None:
     fake = 'echo x >>"$HOME/asked"; expr 1700000000000 + 86400000 \\* $(wc -l <"$HOME/asked")'
     tasks = (task(1, "true"), task(2, "true"))
-    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks)]))
+    cluster.write(plan=replace(cluster.plan, jobs=[JobSpec(1, 901, tasks)]))
     assert cluster.run(environment=cluster.program("date", fake)).status == 0
     for record in cluster.records():
         assert 0 <= record.start_ms - 1700086400000 < 20_000

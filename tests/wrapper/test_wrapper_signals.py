@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.wrapper import JobCall, JobKey, journal, parse_end, parse_journal, parse_start
+from cigri.wrapper import JobKey, JobSpec, journal, parse_end, parse_journal, parse_start
 
 from .cluster import BASE, Cluster, call, quoted, small_disk, task, until
 
@@ -19,7 +19,7 @@ WAIT = 'touch "$HOME/here"; while :; do sleep 0.02; done'
 def _started(cluster: Cluster, command: str, environment: Mapping[str, str] = {}) -> subprocess.Popen[bytes]:
     """A job of two tasks, the first of which is running this command."""
     tasks = (task(1, "sh", "-c", command), task(2, "touch", "second"))
-    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks)]))
+    cluster.write(plan=replace(cluster.plan, jobs=[JobSpec(1, 901, tasks)]))
     job = cluster.start(environment=environment)
     until((cluster.home / "here").exists)
     return job
@@ -191,7 +191,7 @@ def test_record_that_cannot_be_written_is_given_up_in_time(cluster: Cluster) -> 
     with small_disk(cluster.home / ".cigri"):
         fill = 'cat /dev/zero >"$HOME/.cigri/full" 2>/dev/null; exit 3'
         tasks = (task(1, "sh", "-c", fill), task(2, "touch", "second"))
-        jobs = [JobCall(1, 901, tasks)]
+        jobs = [JobSpec(1, 901, tasks)]
         cluster.write(plan=replace(cluster.plan, jobs=jobs, patience=600, walltime=11))
         slow = cluster.program("sleep", 'echo x >>"$HOME/slept"; exec /bin/sleep 0.2')
         assert cluster.run(environment=slow).status == 74
@@ -232,7 +232,7 @@ def _holders(path: str) -> list[str]:
 def test_group_that_is_killed_keeps_what_was_done(cluster: Cluster) -> None:
     """Whenever it is: each task that ended has its record, and at most one more was begun."""
     tasks = tuple(task(number, "sh", "-c", f"echo {number} >>$HOME/ran") for number in range(1, 201))
-    jobs = [JobCall(index, 900 + index, tasks) for index in range(1, 6)]
+    jobs = [JobSpec(index, 900 + index, tasks) for index in range(1, 6)]
     cluster.write(plan=replace(cluster.plan, jobs=jobs))
     for index in range(1, 6):
         job, ran = cluster.start(index), cluster.home / "ran"
@@ -252,7 +252,7 @@ def test_group_that_is_killed_keeps_what_was_done(cluster: Cluster) -> None:
 
 def test_group_that_is_ended_says_that_it_began_no_other_task(cluster: Cluster) -> None:
     tasks = (task(1, "true"), task(2, "sh", "-c", f"touch $HOME/started; {WAIT}"), task(3, "touch", "third"))
-    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks)]))
+    cluster.write(plan=replace(cluster.plan, jobs=[JobSpec(1, 901, tasks)]))
     job = cluster.start()
     until((cluster.home / "started").exists)
     job.send_signal(signal.SIGTERM)

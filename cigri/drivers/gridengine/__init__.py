@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, parse_options
+from cigri.drivers import BatchRequest, Capacity, Driver, JobControl, RemoteJob, parse_options
 from cigri.drivers.gridengine.backend_options import BACKEND, read_backend
 from cigri.drivers.gridengine.node_selection import requests
 from cigri.drivers.gridengine.nodes import QUESTIONS, read_nodes
@@ -21,8 +21,8 @@ from cigri.drivers.gridengine.output_parsing import (
 from cigri.drivers.gridengine.submit_arguments import GridEngineOptions, find_problems, placement, sizes
 from cigri.errors import ArrayTooLarge, SubmissionRefused
 from cigri.requirements import Condition
-from cigri.resources.nodes import NodeClass
-from cigri.shell.results import Answer
+from cigri.resources.nodes import AlikeNodes
+from cigri.shell.results import ShellResult
 
 END = "cigri-sge-end"
 # What Debian has on the PATH are wrappers that cost 0.1 s each. The XML has times without their zone.
@@ -66,15 +66,15 @@ CONTROLLED = re.compile(
     r"|Modify operation can not be applied on .* state|invalid queue or job \S+"
 )
 CONTROL_COMMANDS = {
-    Control.HOLD: "qhold -h u",
-    Control.RELEASE: "qrls -h u",
-    Control.SUSPEND: "qmod -sj",
-    Control.RESUME: "qmod -usj",
+    JobControl.HOLD: "qhold -h u",
+    JobControl.RELEASE: "qrls -h u",
+    JobControl.SUSPEND: "qmod -sj",
+    JobControl.RESUME: "qmod -usj",
 }
 WORDS_AT_ONCE = 2000
 
 
-class GridEngine(Driver):
+class GridEngineDriver(Driver):
     """Grid Engine clusters; the state of a job is that of qstat, its end that of accounting."""
 
     # s_rt sends SIGUSR1 to every process of the job. Exit status 99 would begin the job anew, and 100 put it in error,
@@ -100,7 +100,7 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
     def __init__(self, options: Mapping[str, Any]) -> None:
         self._options = parse_options(GridEngineOptions, "gridengine", options)
         # Where a queue ends jobs instead of suspending them, qmod -sj ends them too.
-        self.controls = frozenset(Control if self._options.suspends else (Control.HOLD, Control.RELEASE))
+        self.controls = frozenset(JobControl if self._options.suspends else (JobControl.HOLD, JobControl.RELEASE))
         settings = self._options.settings
         self._environment = (f". {shlex.quote(settings)} >/dev/null || exit\n" if settings else "") + ENVIRONMENT
 
@@ -136,7 +136,7 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
         asking, amounts = sizes(self._options, request)
         return f'{self._environment}{asking}{shlex.join(words)}{amounts} /bin/sh "$PWD/job" "$PWD"'
 
-    def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
+    def parse_submit(self, answer: ShellResult, request: BatchRequest) -> dict[int, str]:
         message = answer.err.strip()
         if answer.status != 0 and REFUSED.search(answer.err) and not NO_GRID_ENGINE.search(message):
             largest = TOO_LARGE.search(message)
@@ -149,7 +149,7 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
     def status(self, prefix: str) -> str:
         return self._environment + QSTAT
 
-    def parse_status(self, answer: Answer, prefix: str) -> list[RemoteJob]:
+    def parse_status(self, answer: ShellResult, prefix: str) -> list[RemoteJob]:
         if answer.status != 0:
             raise unreadable("qstat", answer)
         return [job for job in live_jobs(answer, answer.out) if job.tag.startswith(prefix)]
@@ -164,7 +164,7 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
         names = f"printf '%s\\n' {shlex.quote(' '.join(indexes))}"
         return f"{self._environment}{names} && {QSTAT} && echo {END} && {{\n{accounting} && echo {END}\n}}"
 
-    def parse_history(self, answer: Answer) -> list[RemoteJob]:
+    def parse_history(self, answer: ShellResult) -> list[RemoteJob]:
         """What lives comes first: a job that was begun anew is in accounting too."""
         names, _, tables = answer.out.partition("\n")
         listed, _, accounting = tables.partition(f"{END}\n")
@@ -178,13 +178,13 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
     def cancel(self, remote_ids: Sequence[str]) -> str:
         return self._each("qdel", remote_ids)
 
-    def parse_cancel(self, answer: Answer) -> None:
+    def parse_cancel(self, answer: ShellResult) -> None:
         _check("qdel", answer, SAID_OF_CANCELLED)
 
-    def control(self, verb: Control, remote_ids: Sequence[str]) -> str:
+    def control(self, verb: JobControl, remote_ids: Sequence[str]) -> str:
         return self._each(CONTROL_COMMANDS[verb], remote_ids)
 
-    def parse_control(self, answer: Answer) -> None:
+    def parse_control(self, answer: ShellResult) -> None:
         _check("qhold, qrls or qmod", answer, CONTROLLED)
 
     def capacity(self, queue: str) -> str:
@@ -192,14 +192,14 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
         names = [queue.partition("@")[0]] if queue else self._own_queues()
         return f"{self._environment}printf '%s\\n' {shlex.quote(' '.join(names))} && qhost -q -xml"
 
-    def parse_capacity(self, answer: Answer) -> Capacity:
+    def parse_capacity(self, answer: ShellResult) -> Capacity:
         names, _, text = answer.out.partition("\n")
         return read_capacity(answer._replace(out=text), names.split())
 
     def nodes(self) -> str:
         return self._environment + QUESTIONS
 
-    def parse_nodes(self, answer: Answer) -> list[NodeClass]:
+    def parse_nodes(self, answer: ShellResult) -> list[AlikeNodes]:
         return read_nodes(answer, self._own_queues(), self._options.complexes)
 
     def _own_queues(self) -> list[str]:
@@ -210,7 +210,7 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
     def probe(self) -> str:
         return f"{self._environment}qstat -help | head -n 1 && qconf -sss >/dev/null && echo {END}"
 
-    def parse_probe(self, answer: Answer) -> str:
+    def parse_probe(self, answer: ShellResult) -> str:
         version = re.fullmatch(rf"(\S*GE\S*) (\S+)\n{END}\n", answer.out)
         if answer.status != 0 or not version:
             raise unreadable("qstat or qconf", answer)
@@ -224,7 +224,7 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
         return self._environment + "\n".join([*lines, f"echo {END}"])
 
 
-def _check(command: str, answer: Answer, harmless: re.Pattern[str]) -> None:
+def _check(command: str, answer: ShellResult, harmless: re.Pattern[str]) -> None:
     """Each line must be one that says done, or nothing to do."""
     lines = answer.out.removesuffix(f"{END}\n").splitlines()
     is_whole = answer.status == 0 and answer.out.endswith(f"{END}\n")
@@ -253,4 +253,4 @@ def _ranges(indexes: Iterable[int]) -> Iterator[tuple[int, int]]:
     return ((first, last) for first, last in runs)
 
 
-DRIVER = GridEngine
+DRIVER = GridEngineDriver

@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
-from cigri.backend_options import BackendOption, BackendTable, between, matching, put_option
+from cigri.backend_options import BackendOption, BackendOptionTable, between, matching, put_option
 from cigri.drivers.gridengine.submit_arguments import QUEUE, SGE_NAME, read_properties
 
 PRIORITY = between(-1023, 0, " (only operators of Grid Engine raise a priority)")
@@ -20,7 +20,7 @@ def _requests(value: str) -> str:
     return wishes.hard[0]
 
 
-BACKEND = BackendTable(
+BACKEND = BackendOptionTable(
     (
         BackendOption("priority", PRIORITY, "priority; the number alone says the same", "-p"),
         BackendOption("queue", matching(rf"{QUEUE}(?:,{QUEUE})*", "names of queues"), "queue", "-q", field="queue"),

@@ -5,9 +5,9 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from cigri.requirements import Compare, Condition, Flag, Kind, Not, Operator, Or
+from cigri.requirements import Comparison, ComparisonOperator, Condition, FlagCondition, Not, Or, ValueKind
 from cigri.requirements.conditions import conjuncts
-from cigri.requirements.node_selection import NotSelectable
+from cigri.requirements.node_selection import ConditionNotSelectable
 
 RELOPS = ("==", "<=", "<", ">=", ">", "!=")
 COMPLEX = re.compile(rf"(?:([A-Za-z_][A-Za-z0-9_.-]*) +)?({'|'.join(RELOPS)})")
@@ -24,7 +24,8 @@ class ComplexRequest(NamedTuple):
 
 
 def requests(condition: Condition, complexes: Mapping[str, str]) -> list[str]:
-    """`complexes`: of each property `RELOP` or `NAME RELOP`, as in qconf -sc; NotSelectable where none will do."""
+    """`complexes`: of each property `RELOP` or `NAME RELOP`, as in qconf -sc; ConditionNotSelectable where none will
+    do."""
     wishes: dict[str, ComplexRequest] = {}
     for part in conjuncts(condition):
         wish = _wish(part, SHIPPED | dict(complexes))
@@ -37,11 +38,13 @@ def _wish(part: Condition, complexes: Mapping[str, str]) -> ComplexRequest:
     if isinstance(part, Or):
         part = _either(part)
     literal = part.part if isinstance(part, Not) else part
-    if not isinstance(literal, Compare | Flag):
-        raise NotSelectable(part, "Grid Engine is asked for each spelling alone")
+    if not isinstance(literal, Comparison | FlagCondition):
+        raise ConditionNotSelectable(part, "Grid Engine is asked for each spelling alone")
     spelling = COMPLEX.fullmatch(complexes.get(literal.name, ""))
     if not spelling:
-        raise NotSelectable(part, f"{literal.name} is not among the cluster's complexes (its option of this name)")
+        raise ConditionNotSelectable(
+            part, f"{literal.name} is not among the cluster's complexes (its option of this name)"
+        )
     return ComplexRequest(spelling[1] or literal.name, spelling[2], _value(part, spelling[2]))
 
 
@@ -51,54 +54,63 @@ def _either(part: Or) -> Condition:
     names: set[str] = set()
     for choice in part.parts:
         match choice:
-            case Compare(operator=Operator.EQ | Operator.IN, kind=Kind.STRING, value=value):
+            case Comparison(operator=ComparisonOperator.EQ | ComparisonOperator.IN, kind=ValueKind.STRING, value=value):
                 values.update(map(str, value if isinstance(value, tuple) else (value,)))
                 names.add(choice.name)
             case _:
                 names.add("")
     if len(names) > 1 or "" in names:
-        raise NotSelectable(part, "Grid Engine is asked for each complex alone")
-    return Compare(names.pop(), Operator.IN, tuple(sorted(values)), Kind.STRING)
+        raise ConditionNotSelectable(part, "Grid Engine is asked for each complex alone")
+    return Comparison(names.pop(), ComparisonOperator.IN, tuple(sorted(values)), ValueKind.STRING)
 
 
 def _value(part: Condition, relop: str) -> str | float:
     """So that `value RELOP what a node has` says the same as the condition."""
     match part:
-        case Flag() if relop == "==":
+        case FlagCondition() if relop == "==":
             return "TRUE"
-        case Compare(operator=Operator.EQ, value=False) if relop == "==":
+        case Comparison(operator=ComparisonOperator.EQ, value=False) if relop == "==":
             return "FALSE"
-        case Compare(operator=Operator.EQ | Operator.IN | Operator.NE | Operator.NOT_IN, kind=Kind.STRING) if (
-            relop == "=="
-        ):
+        case Comparison(
+            operator=ComparisonOperator.EQ | ComparisonOperator.IN | ComparisonOperator.NE | ComparisonOperator.NOT_IN,
+            kind=ValueKind.STRING,
+        ) if relop == "==":
             return _pattern(part)
-        case Compare(value=int() | float() as value) if not isinstance(value, bool):
+        case Comparison(value=int() | float() as value) if not isinstance(value, bool):
             return _amount(part, value, relop)
         case _:
-            raise NotSelectable(part, f"its complex is compared by {relop}")
+            raise ConditionNotSelectable(part, f"its complex is compared by {relop}")
 
 
-def _pattern(part: Compare) -> str:
+def _pattern(part: Comparison) -> str:
     values = [str(value) for value in (part.value if isinstance(part.value, tuple) else (part.value,))]
     if not all(LITERAL.fullmatch(value) for value in values):
-        raise NotSelectable(part, "a value has a character that is part of a pattern to Grid Engine, or none it takes")
-    if part.operator in (Operator.EQ, Operator.IN):
+        raise ConditionNotSelectable(
+            part, "a value has a character that is part of a pattern to Grid Engine, or none it takes"
+        )
+    if part.operator in (ComparisonOperator.EQ, ComparisonOperator.IN):
         return "|".join(values)
     return "&".join(f"!{value}" for value in values)
 
 
-def _amount(part: Compare, value: float, relop: str) -> float:
+def _amount(part: Comparison, value: float, relop: str) -> float:
     match part.operator, relop:
-        case (Operator.GE, "<=") | (Operator.GT, "<") | (Operator.LE, ">=") | (Operator.LT, ">") | (Operator.EQ, "=="):
+        case (
+            (ComparisonOperator.GE, "<=")
+            | (ComparisonOperator.GT, "<")
+            | (ComparisonOperator.LE, ">=")
+            | (ComparisonOperator.LT, ">")
+            | (ComparisonOperator.EQ, "==")
+        ):
             return value
-        case (Operator.NE, "!="):
+        case (ComparisonOperator.NE, "!="):
             return value
-        case (Operator.GT, "<=") if part.kind is not Kind.NUMBER:
+        case (ComparisonOperator.GT, "<=") if part.kind is not ValueKind.NUMBER:
             return math.floor(value) + 1
-        case (Operator.LT, ">=") if part.kind is not Kind.NUMBER:
+        case (ComparisonOperator.LT, ">=") if part.kind is not ValueKind.NUMBER:
             return math.ceil(value) - 1
         case _:
-            raise NotSelectable(part, f"its complex is compared by {relop}")
+            raise ConditionNotSelectable(part, f"its complex is compared by {relop}")
 
 
 def _both(first: ComplexRequest, second: ComplexRequest, part: Condition) -> ComplexRequest:
@@ -112,4 +124,4 @@ def _both(first: ComplexRequest, second: ComplexRequest, part: Condition) -> Com
             return first._replace(value=f"{one}&{other}")
         case one, other, _ if one == other:
             return first
-    raise NotSelectable(part, f"{first.name} can be asked for once only")
+    raise ConditionNotSelectable(part, f"{first.name} can be asked for once only")

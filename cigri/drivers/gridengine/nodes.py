@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from cigri.drivers.gridengine.node_selection import COMPLEX
 from cigri.drivers.gridengine.output_parsing import read_xml, unreadable
-from cigri.errors import AnswerUnreadable
+from cigri.errors import UnreadableOutput
 from cigri.formats.units import MEGABYTE, MULTIPLES, in_seconds
 from cigri.requirements.value_kinds import Value
-from cigri.resources.nodes import NodeClass, alike, known
-from cigri.shell.results import Answer
+from cigri.resources.nodes import AlikeNodes, alike, known
+from cigri.shell.results import ShellResult
 
 END_OF_SGE_ANSWER = "cigri-sge-end"
 # Four parts: the types of complexes, the queues, what was given to hosts, and which host has which queues.
@@ -28,7 +28,7 @@ _MEMORY = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT]?)")
 _NONE = ("NONE", "INFINITY", "-", "")
 
 
-class Configuration(NamedTuple):
+class ComplexConfiguration(NamedTuple):
     """Property and type of each complex; the fields of each queue, and of each host, by name."""
 
     types: Mapping[str, tuple[str, str]]
@@ -36,7 +36,7 @@ class Configuration(NamedTuple):
     hosts: Mapping[str, Mapping[str, str]]
 
 
-def read_nodes(answer: Answer, own: Collection[str], complexes: Mapping[str, str]) -> list[NodeClass]:
+def read_nodes(answer: ShellResult, own: Collection[str], complexes: Mapping[str, str]) -> list[AlikeNodes]:
     """By queue; jobs that name none go to `own`, or to any. `complexes`: what properties are called there."""
     *parts, after_end = answer.out.split(f"{END_OF_SGE_ANSWER}\n")
     if answer.status != 0 or len(parts) != 4 or after_end:
@@ -44,7 +44,7 @@ def read_nodes(answer: Answer, own: Collection[str], complexes: Mapping[str, str
     types, queues, hosts, table = parts
     spelled = {name: COMPLEX.fullmatch(text) for name, text in complexes.items()}
     names = {spelling[1]: name for name, spelling in spelled.items() if spelling and spelling[1]}
-    configuration = Configuration(_types(types, names), _blocks(queues, "qname"), _blocks(hosts, "hostname"))
+    configuration = ComplexConfiguration(_types(types, names), _blocks(queues, "qname"), _blocks(hosts, "hostname"))
     if not configuration.types or not configuration.queues or not configuration.hosts:
         raise unreadable("qconf", answer)
     classes = []
@@ -54,15 +54,15 @@ def read_nodes(answer: Answer, own: Collection[str], complexes: Mapping[str, str
             values = {value.get("name", ""): value.text or "" for value in queue.iter("queuevalue")}
             name, slots = queue.get("name", ""), values.get("slots", "")
             if not slots.isdigit() or name not in configuration.queues:
-                raise AnswerUnreadable(f"qhost does not tell the slots of queue {name}, or qconf does not know it")
+                raise UnreadableOutput(f"qhost does not tell the slots of queue {name}, or qconf does not know it")
             if int(slots) and facts.get("num_proc", "-") != "-":  # of a host that is down nothing is known
-                nodes = NodeClass(_properties(configuration, host.get("name", ""), name, int(slots), facts), 1, name)
+                nodes = AlikeNodes(_properties(configuration, host.get("name", ""), name, int(slots), facts), 1, name)
                 classes += [nodes, nodes._replace(queue="")] if name in own or not own else [nodes]
     return alike(classes)
 
 
 def _properties(
-    configuration: Configuration, host: str, queue: str, slots: int, facts: Mapping[str, str]
+    configuration: ComplexConfiguration, host: str, queue: str, slots: int, facts: Mapping[str, str]
 ) -> dict[str, Value]:
     fields = configuration.queues[queue]
     given: dict[str, Value | None] = {}

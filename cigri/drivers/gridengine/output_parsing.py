@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from cigri.drivers import Capacity, RemoteJob, RemoteState
-from cigri.errors import AnswerUnreadable
-from cigri.shell.results import Answer
+from cigri.drivers import Capacity, RemoteJob, RemoteJobState
+from cigri.errors import UnreadableOutput
+from cigri.shell.results import ShellResult
 
 # Letters of a state: d(eletion) and R(estarted) go with any other; w(aiting) and q(ueued) come last.
 KNOWN_LETTERS = "dEhrRsStTqw"
 KIND_OF_LETTERS = (
-    ("E", RemoteState.HELD),  # until somebody clears the error: qmod -cj
-    ("sST", RemoteState.SUSPENDED),  # by a person, with its queue, by the load of its host
-    ("rt", RemoteState.RUNNING),  # t: on its way to a host
-    ("h", RemoteState.HELD),
-    ("qw", RemoteState.WAITING),
+    ("E", RemoteJobState.HELD),  # until somebody clears the error: qmod -cj
+    ("sST", RemoteJobState.SUSPENDED),  # by a person, with its queue, by the load of its host
+    ("rt", RemoteJobState.RUNNING),  # t: on its way to a host
+    ("h", RemoteJobState.HELD),
+    ("qw", RemoteJobState.WAITING),
 )
 NODE_LOST = "u"
 CANNOT_START = frozenset("uadDCoEsS")  # unheard of, overloaded, disabled, by calendar, orphaned, in error, suspended
@@ -29,13 +29,13 @@ OVER_A_LIMIT = 37
 APPLICATION_ERROR = 30
 DIED_BY_SIGNAL = frozenset({17, 100})
 STATES_BY_SIGNAL = {
-    128 + 9: RemoteState.KILLED,  # by qdel, or by a queue whose way to suspend it is
-    128 + 10: RemoteState.TIMEOUT,  # SIGUSR1 is the notice of s_rt
-    128 + 15: RemoteState.PREEMPTED,  # by a queue that ends jobs politely instead of suspending them
+    128 + 9: RemoteJobState.KILLED,  # by qdel, or by a queue whose way to suspend it is
+    128 + 10: RemoteJobState.TIMEOUT,  # SIGUSR1 is the notice of s_rt
+    128 + 15: RemoteJobState.PREEMPTED,  # by a queue that ends jobs politely instead of suspending them
 }
 
 
-class AccountingRecord(NamedTuple):
+class QacctRecord(NamedTuple):
     """What accounting tells of the end of a job."""
 
     node: str
@@ -59,13 +59,13 @@ def to_tag(name: str) -> str:
     return name.removeprefix("_")
 
 
-def unreadable(command: str, answer: Answer) -> AnswerUnreadable:
+def unreadable(command: str, answer: ShellResult) -> UnreadableOutput:
     """The error to raise: command, exit status, and the end of what stderr says, or else stdout."""
     text = answer.err.strip() or answer.out.strip() or "no answer at all"
-    return AnswerUnreadable(f"{command} (exit status {answer.status}): {text[-300:]}")
+    return UnreadableOutput(f"{command} (exit status {answer.status}): {text[-300:]}")
 
 
-def read_xml(command: str, answer: Answer, text: str, root: str) -> ElementTree.Element:
+def read_xml(command: str, answer: ShellResult, text: str, root: str) -> ElementTree.Element:
     """The answer as a tree; cut text is no XML."""
     try:
         tree = ElementTree.fromstring(text.strip())  # noqa: S314 (expat bounds what entities may become)
@@ -76,7 +76,7 @@ def read_xml(command: str, answer: Answer, text: str, root: str) -> ElementTree.
     return tree
 
 
-def live_jobs(answer: Answer, text: str) -> Iterator[RemoteJob]:
+def live_jobs(answer: ShellResult, text: str) -> Iterator[RemoteJob]:
     """The jobs in an answer of qstat -xml; those that wait and share a state are one element."""
     tree = read_xml("qstat", answer, text, "job_info")
     if tree.find("queue_info") is None or tree.find("job_info") is None:
@@ -88,7 +88,7 @@ def live_jobs(answer: Answer, text: str) -> Iterator[RemoteJob]:
         state = state_of(letters)
         started = _time(job.findtext("JAT_start_time", "")) if job.get("state") == "running" else None
         node = job.findtext("queue_name", "").partition("@")[2]
-        reason = letters if state == RemoteState.UNKNOWN or "E" in letters else ""
+        reason = letters if state == RemoteJobState.UNKNOWN or "E" in letters else ""
         for index in _indexes(job.findtext("tasks", "")):
             yield RemoteJob(
                 to_tag(name),
@@ -102,11 +102,11 @@ def live_jobs(answer: Answer, text: str) -> Iterator[RemoteJob]:
             )
 
 
-def state_of(letters: str) -> RemoteState:
+def state_of(letters: str) -> RemoteJobState:
     """From a word such as hqw, Eqw, dRr."""
     if not set(letters) <= set(KNOWN_LETTERS):
-        return RemoteState.UNKNOWN
-    return next((state for kind, state in KIND_OF_LETTERS if set(kind) & set(letters)), RemoteState.UNKNOWN)
+        return RemoteJobState.UNKNOWN
+    return next((state for kind, state in KIND_OF_LETTERS if set(kind) & set(letters)), RemoteJobState.UNKNOWN)
 
 
 def _indexes(text: str) -> Iterator[int]:
@@ -114,7 +114,7 @@ def _indexes(text: str) -> Iterator[int]:
     for part in text.split(",") if text else ():
         steps = re.fullmatch(r"(\d+)(?:-(\d+):(\d+))?", part)
         if not steps:
-            raise AnswerUnreadable(f"Grid Engine's list of tasks cannot be read: {text[:100]!r}")
+            raise UnreadableOutput(f"Grid Engine's list of tasks cannot be read: {text[:100]!r}")
         yield from range(int(steps[1]), int(steps[2] or steps[1]) + 1, int(steps[3] or 1))
 
 
@@ -126,18 +126,16 @@ def _time(text: str) -> float | None:
         return None
 
 
-def read_row(line: str) -> AccountingRecord:
+def read_row(line: str) -> QacctRecord:
     """A line of accounting, cut down to the fields that are read."""
     try:
         node, name, job, started, ended, failed, exit_status, task, asked = line.split(":", 8)
-        return AccountingRecord(
-            node, name, job, int(started), int(ended), int(failed), int(exit_status), int(task), asked
-        )
+        return QacctRecord(node, name, job, int(started), int(ended), int(failed), int(exit_status), int(task), asked)
     except ValueError:
-        raise AnswerUnreadable(f"Grid Engine's accounting cannot be read: {line[:100]!r}") from None
+        raise UnreadableOutput(f"Grid Engine's accounting cannot be read: {line[:100]!r}") from None
 
 
-def ended_job(row: AccountingRecord) -> RemoteJob:
+def ended_job(row: QacctRecord) -> RemoteJob:
     """A job that failed to start, or was begun anew, has an exit status too, which means nothing."""
     state, exit_code, reason = _end(row)
     return RemoteJob(
@@ -153,33 +151,33 @@ def ended_job(row: AccountingRecord) -> RemoteJob:
     )
 
 
-def _end(row: AccountingRecord) -> tuple[RemoteState, int | None, str]:
+def _end(row: QacctRecord) -> tuple[RemoteJobState, int | None, str]:
     failed, code = row.failed, row.exit_status
     if failed == 0 and code in (0, 128 + 15):  # a shell that ended by itself after SIGTERM says so
-        return STATES_BY_SIGNAL.get(code, RemoteState.SUCCEEDED), code, ""
+        return STATES_BY_SIGNAL.get(code, RemoteJobState.SUCCEEDED), code, ""
     if failed == 0:
-        return RemoteState.FAILED, code, ""
+        return RemoteJobState.FAILED, code, ""
     reason = f"failed {failed}, exit status {code}"
     if failed == OVER_A_LIMIT:
         return _limit(row), code, reason
     if failed == APPLICATION_ERROR:
-        return RemoteState.FAILED, code, reason
+        return RemoteJobState.FAILED, code, reason
     if failed in RESCHEDULED:
-        return RemoteState.UNKNOWN, None, reason
+        return RemoteJobState.UNKNOWN, None, reason
     if failed in DIED_BY_SIGNAL and code > 128:
-        return STATES_BY_SIGNAL.get(code, RemoteState.FAILED), code, reason
-    return RemoteState.NODE_FAILED, None, reason
+        return STATES_BY_SIGNAL.get(code, RemoteJobState.FAILED), code, reason
+    return RemoteJobState.NODE_FAILED, None, reason
 
 
-def _limit(row: AccountingRecord) -> RemoteState:
+def _limit(row: QacctRecord) -> RemoteJobState:
     """One code for the limits of time and memory: the time tells which."""
     asked = re.search(r"h_rt=(\d+)", row.asked)
     lasted = row.ended - row.started
     is_memory = asked is not None and lasted < int(asked[1]) and "h_vmem=" in row.asked
-    return RemoteState.OUT_OF_MEMORY if is_memory else RemoteState.TIMEOUT
+    return RemoteJobState.OUT_OF_MEMORY if is_memory else RemoteJobState.TIMEOUT
 
 
-class Host(NamedTuple):
+class QhostSlots(NamedTuple):
     """Slots of a host: of the largest of our queues, of the queue to start besteffort jobs, and taken by anybody."""
 
     total: int
@@ -187,7 +185,7 @@ class Host(NamedTuple):
     used: int
 
 
-def read_capacity(answer: Answer, queues: Sequence[str]) -> Capacity:
+def read_capacity(answer: ShellResult, queues: Sequence[str]) -> Capacity:
     """Queues of a host share its cores, so it counts as much as the largest of ours (any, if none is named).
 
     A queue that is suspended because others have jobs on the host starts none, so that nothing of the host is free.
@@ -201,7 +199,7 @@ def read_capacity(answer: Answer, queues: Sequence[str]) -> Capacity:
     return Capacity(total, free, used, total - free - used)
 
 
-def _host(host: ElementTree.Element, queues: Sequence[str]) -> Host | None:
+def _host(host: ElementTree.Element, queues: Sequence[str]) -> QhostSlots | None:
     sizes, usable, used, is_lost = [], 0, 0, False
     for queue in host.iter("queue"):
         values = {value.get("name"): value.text or "" for value in queue.iter("queuevalue")}
@@ -209,7 +207,7 @@ def _host(host: ElementTree.Element, queues: Sequence[str]) -> Host | None:
             name, slots, taken = queue.attrib["name"], int(values["slots"]), int(values["slots_used"])
             states = set(values["state_string"])
         except (KeyError, ValueError):
-            raise AnswerUnreadable(f"qhost does not tell the slots of queue {queue.get('name')}") from None
+            raise UnreadableOutput(f"qhost does not tell the slots of queue {queue.get('name')}") from None
         used += taken
         if queues and name not in queues:
             continue
@@ -217,4 +215,4 @@ def _host(host: ElementTree.Element, queues: Sequence[str]) -> Host | None:
         is_lost = is_lost or NODE_LOST in states
         if not states & CANNOT_START and name in (queues[-1:] or [name]):
             usable = max(usable, slots)
-    return Host(max(sizes), usable, 0 if is_lost else min(used, max(sizes))) if sizes else None
+    return QhostSlots(max(sizes), usable, 0 if is_lost else min(used, max(sizes))) if sizes else None

@@ -10,8 +10,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from cigri.drivers import BatchRequest
 from cigri.drivers.gridengine.node_selection import COMPLEX, requests
-from cigri.estimates.start_dates import LEAST_PRIORITY, Due, priority
-from cigri.requirements.node_selection import NotSelectable
+from cigri.estimates.start_dates import LEAST_PRIORITY, StartDate, priority
+from cigri.requirements.node_selection import ConditionNotSelectable
 
 SGE_NAME = r"[A-Za-z_][A-Za-z0-9_.-]*"
 QUEUE = rf"{SGE_NAME}(?:@[A-Za-z0-9_.@-]+)?"
@@ -22,7 +22,7 @@ SHIPPED_MEMORY = "h_vmem"  # bytes, wherever Grid Engine runs
 OURS = frozenset({"h_rt", "s_rt", "slots", "queue"})  # said by the walltime, the cores and the queue
 
 
-class Properties(NamedTuple):
+class HardAndSoftRequests(NamedTuple):
     """Requests that must be met, those that are only preferred, and queues."""
 
     hard: tuple[str, ...]
@@ -30,7 +30,7 @@ class Properties(NamedTuple):
     queues: tuple[str, ...]
 
 
-def read_properties(text: str) -> Properties:
+def read_properties(text: str) -> HardAndSoftRequests:
     """Understand `arch=lx-amd64`, or `-l` and `-q` of qsub with `-hard` and `-soft`; raise ValueError for all else."""
     hard: list[str] = []
     soft: list[str] = []
@@ -47,7 +47,7 @@ def read_properties(text: str) -> Properties:
             queues.append(queue)
         else:
             requests.append(_request(next(words, "") if word == "-l" else word))
-    return Properties(tuple(hard), tuple(soft), tuple(queues))
+    return HardAndSoftRequests(tuple(hard), tuple(soft), tuple(queues))
 
 
 def _request(text: str) -> str:
@@ -100,7 +100,7 @@ class GridEngineOptions(BaseModel):
             raise ValueError("the cores of a node are those of a parallel environment or a resource: pe or cores")
         return self
 
-    def priority_of(self, due: Due | None) -> int | None:
+    def priority_of(self, due: StartDate | None) -> int | None:
         """What qsub -p gets: with use_nice by the date at which a task should start, else `priority`; None: no -p."""
         return priority(due) if self.use_nice and due else self.priority
 
@@ -143,7 +143,7 @@ def _said_twice(options: GridEngineOptions, request: BatchRequest) -> Iterator[s
     site = read_properties((request.besteffort and options.besteffort_properties) or options.properties or "")
     asked = [wish for words in (*site.hard, *read_properties(request.properties).hard) for wish in words.split(",")]
     names = {wish.partition("=")[0] for wish in asked} | set(request.resources.others)
-    with suppress(NotSelectable):  # said elsewhere
+    with suppress(ConditionNotSelectable):  # said elsewhere
         for name in (wish.partition("=")[0] for wish in requests(request.requirement, options.complexes)):
             if name in names:
                 yield f"{name} is asked for by the requirements already; leave it out of properties and resources"
@@ -190,10 +190,10 @@ def sizes(options: GridEngineOptions, request: BatchRequest) -> tuple[str, str]:
     return "\n".join(lines) + "\n", words
 
 
-def _overridden(user: Properties, chosen: Mapping[str, str]) -> Properties:
+def _overridden(user: HardAndSoftRequests, chosen: Mapping[str, str]) -> HardAndSoftRequests:
     hard = (chosen["hard"],) if "hard" in chosen else user.hard
     soft = (chosen["soft"],) if "soft" in chosen else user.soft
-    return Properties(hard, soft, user.queues)
+    return HardAndSoftRequests(hard, soft, user.queues)
 
 
 def _others(options: GridEngineOptions, request: BatchRequest, chosen: Mapping[str, str]) -> list[str]:

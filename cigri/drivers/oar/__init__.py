@@ -9,17 +9,17 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, parse_options
+from cigri.drivers import BatchRequest, Capacity, Driver, JobControl, RemoteJob, parse_options
 from cigri.drivers.oar.backend_options import BACKEND
 from cigri.drivers.oar.node_selection import sql
 from cigri.drivers.oar.nodes import NODE_PROPERTY, read_nodes
 from cigri.drivers.oar.options import BESTEFFORT_QUEUE, OarOptions
 from cigri.drivers.oar.output_parsing import END_OF_OAR_ANSWER, capacity_of, jobs_of, read_answers, unreadable
 from cigri.drivers.oar.submit_arguments import resource_problems, resource_words, type_problems
-from cigri.errors import AnswerUnreadable, SubmissionRefused
+from cigri.errors import SubmissionRefused, UnreadableOutput
 from cigri.requirements import Condition
-from cigri.resources.nodes import NodeClass
-from cigri.shell.results import Answer
+from cigri.resources.nodes import AlikeNodes
+from cigri.shell.results import ShellResult
 
 NO_OUTPUT = ("--stdout=/dev/null", "--stderr=/dev/null")
 OAR_JOBS_AT_ONCE = 5000  # Linux takes at most 131,072 bytes in one word of a command
@@ -52,7 +52,7 @@ ALIVE = "state NOT IN ('Terminated', 'Error')"
 T = TypeVar("T")
 
 
-class Oar(Driver):
+class OarDriver(Driver):
     """OAR clusters. Jobs are never idempotent, since a second attempt is ours to decide.
 
     OAR warns a job by one signal before its walltime and before a local user's job takes its cores; the prelude tells
@@ -98,8 +98,8 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self._options = parse_options(OarOptions, "oar", options)
-        stopping = {Control.SUSPEND, Control.RESUME} if self._options.suspend else set()
-        self.controls = frozenset({Control.HOLD, Control.RELEASE} | stopping)
+        stopping = {JobControl.SUSPEND, JobControl.RESUME} if self._options.suspend else set()
+        self.controls = frozenset({JobControl.HOLD, JobControl.RELEASE} | stopping)
 
     def problems(self, request: BatchRequest) -> list[str]:
         problems = [*resource_problems(request.resources, self._options), *type_problems(request.types, self._options)]
@@ -142,7 +142,7 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
         wishes = {"queue": queue, "project": project, "property": joined}
         return [f"--{name}={value}" for name, value in wishes.items() if value]
 
-    def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
+    def parse_submit(self, answer: ShellResult, request: BatchRequest) -> dict[int, str]:
         """After exit status 9 (nobody listens) the jobs are in OAR's database all the same, and are found by tag."""
         ended = re.search(rf"^{END_OF_OAR_ANSWER} (\d+)\n\Z", answer.out, re.MULTILINE)
         if not ended:
@@ -159,7 +159,7 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
         condition = f"job_user = '$cigri_me' AND {ALIVE} AND job_name LIKE '{_name(prefix)}%'"
         return f"{OAR_LISTS}cigri_list '' \"{condition}\""
 
-    def parse_status(self, answer: Answer, prefix: str) -> list[RemoteJob]:
+    def parse_status(self, answer: ShellResult, prefix: str) -> list[RemoteJob]:
         jobs = jobs_of(read_answers("oarstat", answer))
         return [job for job in jobs if job.tag.startswith(prefix) and not job.state.is_final]
 
@@ -179,7 +179,7 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
         ]
         return OAR_LISTS + "\n".join(lines)
 
-    def parse_history(self, answer: Answer) -> list[RemoteJob]:
+    def parse_history(self, answer: ShellResult) -> list[RemoteJob]:
         return jobs_of(read_answers("oarstat", answer))
 
     def cancel(self, remote_ids: Sequence[str]) -> str:
@@ -192,23 +192,23 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
             lines.append(f"cigri_list '' \"job_id IN ({', '.join(ids)}) AND {ALIVE} AND {doomed}\"")
         return AWAKE + "\n".join(lines)
 
-    def parse_cancel(self, answer: Answer) -> None:
+    def parse_cancel(self, answer: ShellResult) -> None:
         if read_answers("oardel", answer):
             raise unreadable("oardel", answer)
 
-    def control(self, verb: Control, remote_ids: Sequence[str]) -> str:
+    def control(self, verb: JobControl, remote_ids: Sequence[str]) -> str:
         command = {
-            Control.HOLD: "oarhold",
-            Control.RELEASE: "oarresume",
-            Control.SUSPEND: "oarhold -r",
-            Control.RESUME: "oarresume",
+            JobControl.HOLD: "oarhold",
+            JobControl.RELEASE: "oarresume",
+            JobControl.SUSPEND: "oarhold -r",
+            JobControl.RESUME: "oarresume",
         }[verb]
         lines = [
             f"{command} {' '.join(str(int(remote_id)) for remote_id in chunk)} 2>&1" for chunk in _chunks(remote_ids)
         ]
         return AWAKE + "\n".join([*lines, f"echo {END_OF_OAR_ANSWER}"])
 
-    def parse_control(self, answer: Answer) -> None:
+    def parse_control(self, answer: ShellResult) -> None:
         *lines, end, _ = ["", "", *answer.out.split("\n")]
         others = [line for line in lines if line and not TAKEN.search(line)]
         if answer.status != 0 or end != END_OF_OAR_ANSWER or others:
@@ -224,14 +224,14 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
             condition += f" AND EXISTS (SELECT 1 FROM queues WHERE queue_name = '{name}' AND queues.state = 'Active')"
         return f"{OAR_LISTS}oarnodes -J --sql {shlex.quote(condition)} && echo {END_OF_OAR_ANSWER}"
 
-    def parse_capacity(self, answer: Answer) -> Capacity:
+    def parse_capacity(self, answer: ShellResult) -> Capacity:
         return capacity_of(answer, self._options.core)
 
     def nodes(self) -> str:
         """The same resources as those that count."""
         return self.capacity("")
 
-    def parse_nodes(self, answer: Answer) -> list[NodeClass]:
+    def parse_nodes(self, answer: ShellResult) -> list[AlikeNodes]:
         return read_nodes(answer, self._options.core, self._options.memory, self._options.columns)
 
     def probe(self) -> str:
@@ -240,13 +240,13 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
         seen = f"EXISTS (SELECT 1 FROM gantt_jobs_predictions_visu WHERE {recent}) AND {ONE}"
         return f'{OAR_LISTS}oarstat -V && oarnodes -J -s --sql "{seen}" && echo {END_OF_OAR_ANSWER}'
 
-    def parse_probe(self, answer: Answer) -> str:
+    def parse_probe(self, answer: ShellResult) -> str:
         version, _, lists = answer.out.partition("\n")
         number = re.search(r"(?:version *:? *)?(\d+\.\d\S*)", version)
         if answer.status != 0 or not number or not lists.endswith(f"{END_OF_OAR_ANSWER}\n"):
             raise unreadable("oarstat or oarnodes", answer)
         if not re.search(r'"\d+"', lists):
-            raise AnswerUnreadable("OAR's scheduler was not seen in the last ten minutes: does Almighty run?")
+            raise UnreadableOutput("OAR's scheduler was not seen in the last ten minutes: does Almighty run?")
         return f"OAR {number[1]}"
 
 
@@ -272,4 +272,4 @@ def _joined(conditions: Sequence[str]) -> Iterator[list[str]]:
         yield question
 
 
-DRIVER = Oar
+DRIVER = OarDriver

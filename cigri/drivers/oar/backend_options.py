@@ -1,11 +1,11 @@
 """The options of oarsub that users may choose, in its own spelling; each has a field of its own in a campaign."""
 
-from cigri.backend_options import BackendOption, BackendTable, matching
+from cigri.backend_options import BackendOption, BackendOptionTable, matching
 
 LINE = matching(r"[^\0-\x1f\x7f]+", "one line")
 OAR_NAME = matching(r"[A-Za-z0-9_.-]+", "a name")
 
-BACKEND = BackendTable(
+BACKEND = BackendOptionTable(
     (
         BackendOption("queue", OAR_NAME, "queue", "-q", field="queue"),
         BackendOption("property", LINE, "condition on resources, in SQL", "-p", ("properties",), "properties"),

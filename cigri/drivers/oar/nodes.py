@@ -7,8 +7,8 @@ from typing import Any
 from cigri.drivers.oar.output_parsing import END_OF_OAR_ANSWER, entries, unreadable
 from cigri.formats.units import MEGABYTE
 from cigri.requirements.value_kinds import Value
-from cigri.resources.nodes import NodeClass, alike, known
-from cigri.shell.results import Answer
+from cigri.resources.nodes import AlikeNodes, alike, known
+from cigri.shell.results import ShellResult
 
 NODE_PROPERTY = "network_address"  # that OAR's node files name nodes by
 # What OAR itself keeps of each resource: how it is just now, and the numbers and names that tell one from another.
@@ -20,7 +20,7 @@ OWN_PROPERTIES = re.compile(
 DEAD = "Dead"
 
 
-def read_nodes(answer: Answer, core: str, memory: str | None, columns: Mapping[str, str]) -> list[NodeClass]:
+def read_nodes(answer: ShellResult, core: str, memory: str | None, columns: Mapping[str, str]) -> list[AlikeNodes]:
     """`core` is the property that tells cores apart, `memory` the one with the MB of a node.
 
     `columns`: what properties are called there, if not by their names.
@@ -34,7 +34,7 @@ def read_nodes(answer: Answer, core: str, memory: str | None, columns: Mapping[s
             raise unreadable("oarnodes", answer)
         if entry.get("state") != DEAD:
             nodes.setdefault(str(entry[NODE_PROPERTY]), []).append(entry)
-    return alike(NodeClass(_properties(resources, core, memory, columns), 1) for resources in nodes.values())
+    return alike(AlikeNodes(_properties(resources, core, memory, columns), 1) for resources in nodes.values())
 
 
 def _properties(

@@ -6,35 +6,35 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from cigri.drivers import Capacity, RemoteJob, RemoteState
-from cigri.errors import AnswerUnreadable
-from cigri.shell.results import Answer
+from cigri.drivers import Capacity, RemoteJob, RemoteJobState
+from cigri.errors import UnreadableOutput
+from cigri.shell.results import ShellResult
 
 END_OF_OAR_ANSWER = "cigri-oar-end"
 
 LIVE = {
-    RemoteState.WAITING: "Waiting toLaunch toAckReservation Launching",
-    RemoteState.HELD: "Hold",
-    RemoteState.RUNNING: "Running Finishing toError toTerminate",
-    RemoteState.SUSPENDED: "Suspended Resuming",
+    RemoteJobState.WAITING: "Waiting toLaunch toAckReservation Launching",
+    RemoteJobState.HELD: "Hold",
+    RemoteJobState.RUNNING: "Running Finishing toError toTerminate",
+    RemoteJobState.SUSPENDED: "Suspended Resuming",
 }
 OAR_STATES = {word: state for state, words in LIVE.items() for word in words.split()}
 
 RESUBMITTED = "RESUBMIT_JOB_AUTOMATICALLY"
 # Why a job is in the state Error, the first that is true: a killed job has events of the kill too.
 CAUSES = {
-    "BESTEFFORT_KILL": RemoteState.PREEMPTED,
-    "WALLTIME": RemoteState.TIMEOUT,
-    "FRAG_JOB_REQUEST": RemoteState.KILLED,
+    "BESTEFFORT_KILL": RemoteJobState.PREEMPTED,
+    "WALLTIME": RemoteJobState.TIMEOUT,
+    "FRAG_JOB_REQUEST": RemoteJobState.KILLED,
 }
 # These come with any end. Whatever else is said of a job in the state Error is no fault of its tasks: a node, a daemon,
 # the directory of the batch.
 COMMON = re.compile("SWITCH_INTO_|SCHEDULER_PRIORITY_|SEND_KILL_JOB|CHECKPOINT")
 # Who warned a job: OAR's scheduler, that its cores are wanted, or its clock.
-WARNINGS = {"metasched": RemoteState.PREEMPTED, "sarko": RemoteState.TIMEOUT}
+WARNINGS = {"metasched": RemoteJobState.PREEMPTED, "sarko": RemoteJobState.TIMEOUT}
 
 
-def read_answers(command: str, answer: Answer) -> list[dict[str, Any]]:
+def read_answers(command: str, answer: ShellResult) -> list[dict[str, Any]]:
     """The entries of all lists; each ends with our line, and an empty one has a resource as its witness."""
     *lists, after_end = answer.out.split(f"{END_OF_OAR_ANSWER}\n")
     if answer.status != 0 or not lists or after_end.strip():
@@ -59,7 +59,7 @@ def jobs_of(entries: Iterable[Mapping[str, Any]]) -> list[RemoteJob]:
     return list(jobs.values())
 
 
-def capacity_of(answer: Answer, core: str) -> Capacity:
+def capacity_of(answer: ShellResult, core: str) -> Capacity:
     """Some sites have several resources for a core."""
     text, _, after_end = answer.out.partition(f"{END_OF_OAR_ANSWER}\n")
     cores: dict[object, list[Mapping[str, Any]]] = {}
@@ -77,13 +77,13 @@ def capacity_of(answer: Answer, core: str) -> Capacity:
     return Capacity(total, len(up) - used, used, total - len(up))
 
 
-def unreadable(command: str, answer: Answer) -> AnswerUnreadable:
+def unreadable(command: str, answer: ShellResult) -> UnreadableOutput:
     """The error to raise: command, exit status, and the end of what stderr says, or else stdout."""
     text = answer.err.strip() or answer.out.strip() or "no answer at all"
-    return AnswerUnreadable(f"{command} (exit status {answer.status}): {text[-300:]}")
+    return UnreadableOutput(f"{command} (exit status {answer.status}): {text[-300:]}")
 
 
-def entries(text: str, command: str, answer: Answer) -> Iterator[Any]:
+def entries(text: str, command: str, answer: ShellResult) -> Iterator[Any]:
     """The values of an object, or the members of a list, as OAR 3 has them."""
     try:
         document = json.loads(text)
@@ -111,7 +111,7 @@ def _first(entry: Mapping[str, Any], *names: str) -> Any:
 def _id(entry: Mapping[str, Any]) -> int:
     job_id = _first(entry, "Job_Id", "job_id", "id")
     if not isinstance(job_id, int | str) or not str(job_id).isdigit():
-        raise AnswerUnreadable(f"a job of oarstat has no id: {str(entry)[:200]}")
+        raise UnreadableOutput(f"a job of oarstat has no id: {str(entry)[:200]}")
     return int(job_id)
 
 
@@ -128,7 +128,7 @@ def _job(entry: Mapping[str, Any]) -> RemoteJob:
         exit_code=exit_code,
         reason=reason,
         node=_node(entry),
-        started=None if state in (RemoteState.WAITING, RemoteState.HELD) else begun,
+        started=None if state in (RemoteJobState.WAITING, RemoteJobState.HELD) else begun,
         ended=_time(_first(entry, "stopTime", "stop_time")) if state.is_final else None,
         restarts=int(bool(_first(entry, "resubmit_job_id"))),
     )
@@ -136,38 +136,38 @@ def _job(entry: Mapping[str, Any]) -> RemoteJob:
 
 def _state(
     word: str, entry: Mapping[str, Any], events: Iterable[Mapping[str, Any]]
-) -> tuple[RemoteState, int | None, str]:
+) -> tuple[RemoteJobState, int | None, str]:
     """State, exit code and reason."""
     texts = {str(event.get("type")): str(event.get("description") or "") for event in events}
     if word not in ("Terminated", "Error"):
         message = str(_first(entry, "message") or "")
         return (
-            OAR_STATES.get(word, RemoteState.UNKNOWN),
+            OAR_STATES.get(word, RemoteJobState.UNKNOWN),
             None,
             message if word in OAR_STATES else f"{word} {message}".strip(),
         )
     if RESUBMITTED in texts:
-        return RemoteState.UNKNOWN, None, texts[RESUBMITTED].strip()
+        return RemoteJobState.UNKNOWN, None, texts[RESUBMITTED].strip()
     if word == "Terminated":
         return _end(_exit_code(entry), texts)
     for name, state in CAUSES.items():
         if name in texts:
             return state, None, texts[name]
     reasons = [f"{name}: {text.strip()}" for name, text in texts.items() if not COMMON.match(name)]
-    return RemoteState.NODE_FAILED, None, "; ".join(reasons) or "OAR does not say why it failed"
+    return RemoteJobState.NODE_FAILED, None, "; ".join(reasons) or "OAR does not say why it failed"
 
 
-def _end(exit_code: int | None, texts: Mapping[str, str]) -> tuple[RemoteState, int | None, str]:
+def _end(exit_code: int | None, texts: Mapping[str, str]) -> tuple[RemoteJobState, int | None, str]:
     """A job that ended after OAR had warned it, and not well, ended because of that."""
     if exit_code is None:
-        return (RemoteState.KILLED if "FRAG_JOB_REQUEST" in texts else RemoteState.UNKNOWN), None, ""
+        return (RemoteJobState.KILLED if "FRAG_JOB_REQUEST" in texts else RemoteJobState.UNKNOWN), None, ""
     if exit_code == 0:
-        return RemoteState.SUCCEEDED, 0, ""
+        return RemoteJobState.SUCCEEDED, 0, ""
     warning = texts.get("CHECKPOINT", "")
     for who, state in WARNINGS.items():
         if f"({who})" in warning:
             return state, None, warning
-    return RemoteState.FAILED, exit_code, ""
+    return RemoteJobState.FAILED, exit_code, ""
 
 
 def _exit_code(entry: Mapping[str, Any]) -> int | None:

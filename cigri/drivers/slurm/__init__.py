@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, parse_options
+from cigri.drivers import BatchRequest, Capacity, Driver, JobControl, RemoteJob, parse_options
 from cigri.drivers.slurm.backend_options import BACKEND
 from cigri.drivers.slurm.node_selection import select
 from cigri.drivers.slurm.nodes import SINFO, read_nodes
@@ -30,11 +30,11 @@ from cigri.drivers.slurm.submit_arguments import (
     selection_words,
     sorted_by_slurm,
 )
-from cigri.errors import AnswerUnreadable, ArrayTooLarge, SubmissionRefused
+from cigri.errors import ArrayTooLarge, SubmissionRefused, UnreadableOutput
 from cigri.formats.units import as_clock
 from cigri.requirements import Condition
-from cigri.resources.nodes import NodeClass
-from cigri.shell.results import Answer
+from cigri.resources.nodes import AlikeNodes
+from cigri.shell.results import ShellResult
 
 END_OF_ALL = f"{END_OF_ANSWER} of all\n"
 SACCT_STATES = "BF,CA,CD,DL,F,NF,OOM,PD,PR,R,RQ,S,TO"  # unless named, jobs that never became eligible stay out
@@ -73,7 +73,7 @@ NAMES_AT_ONCE = 1000
 SLURM_JOBS_AT_ONCE = 10_000
 
 
-class Slurm(Driver):
+class SlurmDriver(Driver):
     """Slurm clusters; Slurm never requeues a job of ours, since a second attempt is ours to decide."""
 
     prelude = """\
@@ -89,7 +89,7 @@ cigri_nodes() {
 }
 """
 
-    controls = frozenset(Control)
+    controls = frozenset(JobControl)
     backend = BACKEND
 
     def __init__(self, options: Mapping[str, Any]) -> None:
@@ -124,7 +124,7 @@ cigri_nodes() {
     def select(self, requirement: Condition) -> list[str]:
         return [f"--{name}={value}" for name, value in selection_words(select(requirement)).items()]
 
-    def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
+    def parse_submit(self, answer: ShellResult, request: BatchRequest) -> dict[int, str]:
         is_told = "sbatch: error:" in answer.err and answer.err.endswith("\n")
         if answer.status != 0 and is_told and not NO_SLURM.search(answer.err):
             raise _refusal(answer, request)
@@ -136,7 +136,7 @@ cigri_nodes() {
     def status(self, prefix: str) -> str:
         return f"{self._clean}{_squeue()} && echo {END_OF_ANSWER}"
 
-    def parse_status(self, answer: Answer, prefix: str) -> list[RemoteJob]:
+    def parse_status(self, answer: ShellResult, prefix: str) -> list[RemoteJob]:
         if answer.status != 0:
             raise unreadable("squeue", answer)
         rows = (row for _, table in read_tables(answer) for row in table if row.name.startswith(prefix))
@@ -166,7 +166,7 @@ cigri_nodes() {
         ]
         return self._clean + "\n".join([*lines, "fi", f"echo {END_OF_ANSWER} of all"])
 
-    def parse_history(self, answer: Answer) -> list[RemoteJob]:
+    def parse_history(self, answer: ShellResult) -> list[RemoteJob]:
         """Other jobs of the same arrays are in the list too."""
         is_whole = answer.status == 0 and answer.out.endswith(END_OF_ALL)
         if not is_whole and (answer.status == 0 or NO_ACCOUNTING not in answer.err):
@@ -185,20 +185,20 @@ cigri_nodes() {
             "scancel", (" ".join(_words(chunk)) for chunk in _chunks(remote_ids, SLURM_JOBS_AT_ONCE))
         )
 
-    def parse_cancel(self, answer: Answer) -> None:
+    def parse_cancel(self, answer: ShellResult) -> None:
         _check("scancel", answer, GONE)
 
-    def control(self, verb: Control, remote_ids: Sequence[str]) -> str:
+    def control(self, verb: JobControl, remote_ids: Sequence[str]) -> str:
         """scontrol takes one array at a time, and its words do not tell a dead controller from a job that is gone."""
         words = (word for chunk in _chunks(remote_ids, SLURM_JOBS_AT_ONCE) for word in _words(chunk))
         return self._clean + _each(f"scontrol {verb}", words, "scontrol ping | grep -q ' UP$' && ")
 
-    def parse_control(self, answer: Answer) -> None:
+    def parse_control(self, answer: ShellResult) -> None:
         if DENIED.search(answer.err):
             message = (
                 f"{answer.err.strip()[-300:]} (only operators of Slurm may suspend and resume jobs, or touch others')"
             )
-            raise AnswerUnreadable(f"scontrol: {message}")
+            raise UnreadableOutput(f"scontrol: {message}")
         _check("scontrol", answer, NOTHING_TO_DO)
 
     def capacity(self, queue: str) -> str:
@@ -207,7 +207,7 @@ cigri_nodes() {
         where = f" -p {_comma([queue] if queue else sorted(ours))}" if queue or ours else ""
         return f"{self._clean}sinfo -h -o %C{where} && echo {END_OF_ANSWER}"
 
-    def parse_capacity(self, answer: Answer) -> Capacity:
+    def parse_capacity(self, answer: ShellResult) -> Capacity:
         counts = re.fullmatch(rf"(\d+)/(\d+)/(\d+)/(\d+)\s*\n{END_OF_ANSWER}\s*", answer.out)
         if answer.status != 0 or not counts:
             raise unreadable("sinfo", answer)  # an unknown partition is an empty answer
@@ -217,7 +217,7 @@ cigri_nodes() {
     def nodes(self) -> str:
         return self._clean + SINFO
 
-    def parse_nodes(self, answer: Answer) -> list[NodeClass]:
+    def parse_nodes(self, answer: ShellResult) -> list[AlikeNodes]:
         return read_nodes(answer, self._own_partitions())
 
     def _own_partitions(self) -> set[str]:
@@ -227,14 +227,14 @@ cigri_nodes() {
     def probe(self) -> str:
         return f"{self._clean}sbatch --version && scontrol ping"
 
-    def parse_probe(self, answer: Answer) -> str:
+    def parse_probe(self, answer: ShellResult) -> str:
         version = re.match(r"slurm\S* (\d\S*)\n", answer.out)
         if not version or not re.search(r"^Slurmctld.* UP$", answer.out, re.MULTILINE):
             raise unreadable("sbatch or scontrol", answer)
         return f"Slurm {version[1]}"
 
 
-def _refusal(answer: Answer, request: BatchRequest) -> SubmissionRefused:
+def _refusal(answer: ShellResult, request: BatchRequest) -> SubmissionRefused:
     """The limit is that of an index, which begins at 0."""
     message = answer.err.strip()
     limit = re.search(r"^MaxArraySize\s*= (\d+)\n", answer.out, re.MULTILINE) if NO_SUCH_ARRAY in message else None
@@ -253,7 +253,7 @@ def _each(command: str, words: Iterable[str], proof: str = "") -> str:
     return "\n".join(["status=0", *lines, f"{proof}echo {END_OF_ANSWER}", "exit $status"])
 
 
-def _check(command: str, answer: Answer, harmless: re.Pattern[str]) -> None:
+def _check(command: str, answer: ShellResult, harmless: re.Pattern[str]) -> None:
     others = [line for line in answer.err.splitlines() if line.strip() and not harmless.search(line)]
     is_taken = answer.status == 0 or (answer.err.strip() and not others)
     if answer.out != f"{END_OF_ANSWER}\n" or not is_taken:
@@ -286,4 +286,4 @@ def _comma(names: Iterable[str]) -> str:
     return shlex.quote(",".join(names))
 
 
-DRIVER = Slurm
+DRIVER = SlurmDriver

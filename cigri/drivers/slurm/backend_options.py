@@ -2,7 +2,7 @@
 
 import re
 
-from cigri.backend_options import BackendOption, BackendTable, between, matching
+from cigri.backend_options import BackendOption, BackendOptionTable, between, matching
 
 AMOUNT = re.compile(r"([1-9]\d{0,8})([KMGT]?)B?", re.IGNORECASE)
 NAMES = r"[A-Za-z0-9_.@+-]+(?:,[A-Za-z0-9_.@+-]+)*"
@@ -23,7 +23,7 @@ def _amount(value: str) -> str:
 
 NODE_LIST = matching(HOSTS, "names of nodes, as n[1-4],m7 (no file)")
 
-BACKEND = BackendTable(
+BACKEND = BackendOptionTable(
     (
         BackendOption("cpus-per-task", between(1, 2**31 - 1), "cpu resource to use", "-c", ("cpu",), "cpu"),
         BackendOption("mem", _amount, "mem resource to use", field="mem"),

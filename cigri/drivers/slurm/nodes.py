@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 from cigri.drivers.slurm.output_parsing import END_OF_ANSWER, unreadable
 from cigri.formats.units import MEGABYTE, MULTIPLES, in_seconds
 from cigri.requirements.value_kinds import Value
-from cigri.resources.nodes import NodeClass, alike, known
-from cigri.shell.results import Answer
+from cigri.resources.nodes import AlikeNodes, alike, known
+from cigri.shell.results import ShellResult
 
 # partition (* is the default), nodes, then of each: cores, MB, features, gres; the partition's longest walltime
 SINFO = f"sinfo -h -e -o '%P|%D|%c|%m|%b|%G|%l' && echo {END_OF_ANSWER}"
@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"(\d+)([KMGTP]?)")
 _TIME = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
 
 
-def read_nodes(answer: Answer, own: Collection[str]) -> list[NodeClass]:
+def read_nodes(answer: ShellResult, own: Collection[str]) -> list[AlikeNodes]:
     """By partition; jobs that name none go to `own`, or to the default one."""
     text, _, after_end = answer.out.partition(f"{END_OF_ANSWER}\n")
     if answer.status != 0 or not text or after_end or f"{END_OF_ANSWER}\n" not in answer.out:
@@ -29,7 +29,7 @@ def read_nodes(answer: Answer, own: Collection[str]) -> list[NodeClass]:
             raise unreadable("sinfo", answer)
         partition, is_default, nodes, *properties = fields.groups()
         queues = [partition, ""] if (partition in own if own else is_default) else [partition]
-        classes += [NodeClass(_properties(*properties), int(nodes), queue) for queue in queues]
+        classes += [AlikeNodes(_properties(*properties), int(nodes), queue) for queue in queues]
     return alike(kind for kind in classes if kind.nodes)
 
 

@@ -8,27 +8,27 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from cigri.drivers import RemoteJob, RemoteState
-from cigri.errors import AnswerUnreadable
-from cigri.shell.results import Answer
+from cigri.drivers import RemoteJob, RemoteJobState
+from cigri.errors import UnreadableOutput
+from cigri.shell.results import ShellResult
 
 STATE_WORDS = {
-    RemoteState.WAITING: "PENDING REQUEUED REQUEUE_FED",
-    RemoteState.HELD: "REQUEUE_HOLD RESV_DEL_HOLD SPECIAL_EXIT",
-    RemoteState.RUNNING: "CONFIGURING RUNNING RESIZING SIGNALING STAGE_OUT COMPLETING",
-    RemoteState.SUSPENDED: "SUSPENDED STOPPED",
-    RemoteState.SUCCEEDED: "COMPLETED",
-    RemoteState.FAILED: "FAILED",
-    RemoteState.KILLED: "CANCELLED DEADLINE",
-    RemoteState.PREEMPTED: "PREEMPTED",
-    RemoteState.TIMEOUT: "TIMEOUT",
-    RemoteState.NODE_FAILED: "NODE_FAIL BOOT_FAIL",
-    RemoteState.OUT_OF_MEMORY: "OUT_OF_MEMORY",
-    RemoteState.UNKNOWN: "REVOKED",  # a federation runs it elsewhere under the same id
+    RemoteJobState.WAITING: "PENDING REQUEUED REQUEUE_FED",
+    RemoteJobState.HELD: "REQUEUE_HOLD RESV_DEL_HOLD SPECIAL_EXIT",
+    RemoteJobState.RUNNING: "CONFIGURING RUNNING RESIZING SIGNALING STAGE_OUT COMPLETING",
+    RemoteJobState.SUSPENDED: "SUSPENDED STOPPED",
+    RemoteJobState.SUCCEEDED: "COMPLETED",
+    RemoteJobState.FAILED: "FAILED",
+    RemoteJobState.KILLED: "CANCELLED DEADLINE",
+    RemoteJobState.PREEMPTED: "PREEMPTED",
+    RemoteJobState.TIMEOUT: "TIMEOUT",
+    RemoteJobState.NODE_FAILED: "NODE_FAIL BOOT_FAIL",
+    RemoteJobState.OUT_OF_MEMORY: "OUT_OF_MEMORY",
+    RemoteJobState.UNKNOWN: "REVOKED",  # a federation runs it elsewhere under the same id
 }
 SLURM_STATES = {word: state for state, words in STATE_WORDS.items() for word in words.split()}
 HOLDS = {"JobHeldUser", "JobHeldAdmin"}
-ENDED_BY_ITSELF = {RemoteState.SUCCEEDED, RemoteState.FAILED, RemoteState.OUT_OF_MEMORY}
+ENDED_BY_ITSELF = {RemoteJobState.SUCCEEDED, RemoteJobState.FAILED, RemoteJobState.OUT_OF_MEMORY}
 END_OF_ANSWER = "cigri-end"
 SQUEUE_FIELDS = "ArrayJobID ArrayTaskID State exit_code RestartCnt StartTime EndTime NodeList Reason Name"
 SQUEUE_HEADER = "ARRAY_JOB_ID|ARRAY_TASK_ID|STATE|EXIT_CODE|RESTART_COUNT|START_TIME|END_TIME|NODELIST|REASON|NAME|"
@@ -51,7 +51,7 @@ class SlurmRow(NamedTuple):
     submitted: str = ""
 
 
-def read_tables(answer: Answer) -> Iterator[tuple[str, list[SlurmRow]]]:
+def read_tables(answer: ShellResult) -> Iterator[tuple[str, list[SlurmRow]]]:
     """Header and rows of each table; each is ended by our own line."""
     *tables, after_end = answer.out.split(f"{END_OF_ANSWER}\n")
     if not tables or after_end.strip():
@@ -105,14 +105,14 @@ def jobs_of(row: SlurmRow) -> list[RemoteJob]:
     """One for each index of a row of squeue or sacct; what squeue only estimates of waiting jobs is left out."""
     if row.indexes == "N/A":
         return []  # 22.05 forgets which tasks they were when a waiting array is cancelled by name
-    state = SLURM_STATES.get(row.word.split(" ")[0], RemoteState.UNKNOWN)  # "CANCELLED by 1001"
-    if state == RemoteState.WAITING and row.reason in HOLDS:
-        state = RemoteState.HELD
+    state = SLURM_STATES.get(row.word.split(" ")[0], RemoteJobState.UNKNOWN)  # "CANCELLED by 1001"
+    if state == RemoteJobState.WAITING and row.reason in HOLDS:
+        state = RemoteJobState.HELD
     reason = row.reason if row.reason != "None" else ""
-    if state == RemoteState.UNKNOWN or " " in row.word:
+    if state == RemoteJobState.UNKNOWN or " " in row.word:
         reason = f"{row.word} {reason}".strip()
     exit_code = row.exit_code if state in ENDED_BY_ITSELF else None
-    started = None if state in (RemoteState.WAITING, RemoteState.HELD) else _time(row.started)  # else an estimate
+    started = None if state in (RemoteJobState.WAITING, RemoteJobState.HELD) else _time(row.started)  # else an estimate
     ended = _time(row.ended) if state.is_final else None
     node = _first_node(row.nodes)
     return [
@@ -125,7 +125,7 @@ def ended_unseen(job: RemoteJob) -> RemoteJob:
     """What sacct says last of a job that squeue does not list: alive there, it is a record that nobody ended."""
     if job.state.is_final:
         return job
-    return replace(job, state=RemoteState.UNKNOWN, reason=f"sacct has it as {job.state}, squeue has not")
+    return replace(job, state=RemoteJobState.UNKNOWN, reason=f"sacct has it as {job.state}, squeue has not")
 
 
 def _indexes(text: str) -> Iterator[int]:
@@ -133,7 +133,7 @@ def _indexes(text: str) -> Iterator[int]:
     for part in text.partition("%")[0].split(","):
         steps = re.fullmatch(r"(\d+)(?:-(\d+)(?::(\d+))?)?", part)
         if not steps:
-            raise AnswerUnreadable(f"Slurm's list of array tasks cannot be read: {text[:100]!r}")
+            raise UnreadableOutput(f"Slurm's list of array tasks cannot be read: {text[:100]!r}")
         yield from range(int(steps[1]), int(steps[2] or steps[1]) + 1, int(steps[3] or 1))
 
 
@@ -151,7 +151,7 @@ def _first_node(text: str) -> str:
     return "".join(part or "" for part in parts.groups()) if parts and text != "None assigned" else ""
 
 
-def unreadable(command: str, answer: Answer) -> AnswerUnreadable:
+def unreadable(command: str, answer: ShellResult) -> UnreadableOutput:
     """The error to raise: command, exit status, and the end of what stderr says, or else stdout."""
     text = answer.err.strip() or answer.out.strip() or "no answer at all"
-    return AnswerUnreadable(f"{command} (exit status {answer.status}): {text[-300:]}")
+    return UnreadableOutput(f"{command} (exit status {answer.status}): {text[-300:]}")

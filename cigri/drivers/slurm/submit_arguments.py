@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from cigri.drivers import BatchRequest
-from cigri.drivers.slurm.node_selection import Selection, constraint, select
-from cigri.estimates.start_dates import FIRST_DAY, Due, NiceFactor, TimeOrigin, nice
+from cigri.drivers.slurm.node_selection import SlurmConstraint, constraint, select
+from cigri.estimates.start_dates import FIRST_DAY, NiceFactor, StartDate, TimeOrigin, nice
 
 RESOURCE = re.compile(r"(gres|license)/([A-Za-z0-9_.@-]+(?::[A-Za-z0-9_.-]+)?)")
 SLURM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -44,7 +44,7 @@ class SlurmOptions(BaseModel):
             raise ValueError("time_origin and nice_factor go with use_nice = true")
         return self
 
-    def nice_of(self, due: Due | None) -> int | None:
+    def nice_of(self, due: StartDate | None) -> int | None:
         """What sbatch --nice gets: with use_nice by the date at which a task should start, else `nice`; None: none."""
         return nice(due, self.time_origin, self.nice_factor) if self.use_nice and due else self.nice
 
@@ -98,7 +98,7 @@ def sorted_by_slurm(
     return "\n".join(lines) + "\n"
 
 
-def selection_words(least: Selection) -> dict[str, str]:
+def selection_words(least: SlurmConstraint) -> dict[str, str]:
     """What a requirement alone asks for."""
     words = {
         "constraint": constraint((), least.clauses),
@@ -108,7 +108,7 @@ def selection_words(least: Selection) -> dict[str, str]:
     return {name: value for name, value in words.items() if value}
 
 
-def _resources(options: SlurmOptions, request: BatchRequest, least: Selection) -> dict[str, str]:
+def _resources(options: SlurmOptions, request: BatchRequest, least: SlurmConstraint) -> dict[str, str]:
     """What a job takes: at least the memory and generic resources that its nodes have to have."""
     wish = request.resources
     words = {"nodes": str(wish.nodes), "ntasks-per-node": "1", "cpus-per-task": str(wish.cpu)}
@@ -126,7 +126,7 @@ def _resources(options: SlurmOptions, request: BatchRequest, least: Selection) -
     return words | {option: count for option, count in counts.items() if count}
 
 
-def _place(options: SlurmOptions, request: BatchRequest, least: Selection) -> dict[str, str]:
+def _place(options: SlurmOptions, request: BatchRequest, least: SlurmConstraint) -> dict[str, str]:
     """Where, and on whose account."""
     besteffort = request.besteffort
     wishes = {

@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, Subquery
 
-from cigri.api_models.histories import MOST_MOMENTS, MOST_PERIODS, CampaignRate
+from cigri.api_models.histories import MOST_MOMENTS, MOST_PERIODS, ThroughputHistory
 from cigri.database.typed_rows import read_all
 from cigri.formats.units import MINUTE
 from cigri.states import JobState
@@ -25,7 +25,7 @@ LATELY = timedelta(days=1)
 SHORTEST_STEP = timedelta(seconds=1)
 
 
-def list_rates(conn: Connection, campaign_ids: Sequence[int]) -> list[CampaignRate]:
+def list_rates(conn: Connection, campaign_ids: Sequence[int]) -> list[ThroughputHistory]:
     """In the order of their numbers; archived ones are left out, for what they did when is forgotten."""
     rates = []
     for _, periods in groupby(conn.execute(_periods(campaign_ids)).all(), attrgetter("id")):
@@ -35,7 +35,7 @@ def list_rates(conn: Connection, campaign_ids: Sequence[int]) -> list[CampaignRa
         for row in rows:
             if row.number is not None:
                 done[row.number] = int(row.tasks)
-        rates.append(CampaignRate(first.id, first.since, first.period, done))
+        rates.append(ThroughputHistory(first.id, first.since, first.period, done))
     return rates
 
 
@@ -67,7 +67,7 @@ def _periods(campaign_ids: Sequence[int]) -> Select[*tuple[Any, ...]]:
     )
 
 
-class Stood(NamedTuple):
+class CampaignHistoryPoint(NamedTuple):
     """How a campaign was at a moment, and what was forecast of its end."""
 
     at: datetime
@@ -78,7 +78,7 @@ class Stood(NamedTuple):
     eta_high: datetime | None
 
 
-class HadCores(NamedTuple):
+class CoreHistoryPoint(NamedTuple):
     """Cores that a campaign had on a cluster at a moment."""
 
     at: datetime
@@ -86,7 +86,7 @@ class HadCores(NamedTuple):
     cores: int
 
 
-def list_stood(conn: Connection, campaign_id: int, since: datetime, until: datetime) -> list[Stood]:
+def list_stood(conn: Connection, campaign_id: int, since: datetime, until: datetime) -> list[CampaignHistoryPoint]:
     """At most MOST_MOMENTS - 2 moments between these, the oldest first."""
     history, moments = ForecastHistory.c, _moments(campaign_id, since, until)
     statement = (
@@ -95,10 +95,10 @@ def list_stood(conn: Connection, campaign_id: int, since: datetime, until: datet
         .where(history.cluster_id.is_(None), history.done.is_not(None), history.failed.is_not(None))
         .order_by(history.at)
     )
-    return read_all(conn, Stood, statement)
+    return read_all(conn, CampaignHistoryPoint, statement)
 
 
-def list_had_cores(conn: Connection, campaign_id: int, since: datetime, until: datetime) -> list[HadCores]:
+def list_had_cores(conn: Connection, campaign_id: int, since: datetime, until: datetime) -> list[CoreHistoryPoint]:
     """At the same moments, cluster by cluster."""
     history, moments = ForecastHistory.c, _moments(campaign_id, since, until)
     statement = (
@@ -108,7 +108,7 @@ def list_had_cores(conn: Connection, campaign_id: int, since: datetime, until: d
         .where(history.cores.is_not(None))
         .order_by(history.at, Cluster.c.name)
     )
-    return read_all(conn, HadCores, statement)
+    return read_all(conn, CoreHistoryPoint, statement)
 
 
 def list_cores_now(conn: Connection, campaign_id: int) -> dict[str, int]:

@@ -27,7 +27,7 @@ FIGURES = ("throughput", "mean", "deviation", "remaining", "median", "p95", "kee
 NO_MEMORY: Mapping[str, float] = MappingProxyType({})
 
 
-class Progress(NamedTuple):
+class CampaignProgress(NamedTuple):
     """A campaign on one cluster: totals of successful tasks, those of the window, and what is there now.
 
     `window_seconds` reaches back to the first completion in the window, at most its length. `durations`:
@@ -80,11 +80,16 @@ def is_any_open(conn: Connection) -> bool:
     return conn.scalar(select(Campaign.c.id).where(Campaign.c.state.in_(OPEN_CAMPAIGNS)).limit(1)) is not None
 
 
-def list_progress(conn: Connection, window: float, besides: Collection[int] = ()) -> list[Progress]:
+def list_progress(conn: Connection, window: float, besides: Collection[int] = ()) -> list[CampaignProgress]:
     """Every open campaign but those of `besides` on each of its clusters, by both ids; `window` in seconds."""
     parameters = {"besides": list(besides)}
     return read_all(
-        conn, Progress, _progress(window), parameters, memory=lambda row: row.memory or NO_MEMORY, before=_before
+        conn,
+        CampaignProgress,
+        _progress(window),
+        parameters,
+        memory=lambda row: row.memory or NO_MEMORY,
+        before=_before,
     )
 
 

@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement, Label
 from sqlalchemy.sql.selectable import LateralFromClause, ScalarSelect, Select
 
-from cigri.api_models.campaigns import CampaignView, PartView
+from cigri.api_models.campaigns import CampaignClusterView, CampaignView
 from cigri.api_models.failures import ErrorView
 from cigri.database import is_one_of, server_time
 from cigri.database.typed_rows import read_all
@@ -118,10 +118,10 @@ def _served_by(row: Row[*tuple[Any, ...]], default: str) -> str:
     return serving(row.type, row.scheduler, default, **marks)
 
 
-def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
+def list_parts(conn: Connection, ids: Sequence[int]) -> list[CampaignClusterView]:
     """These campaigns on each of their clusters, sorted by campaign and the cluster's name."""
     chosen = _parts().where(is_one_of(CampaignCluster.c.campaign_id, ids))
-    return read_all(conn, PartView, chosen, cluster_hours=_hours)
+    return read_all(conn, CampaignClusterView, chosen, cluster_hours=_hours)
 
 
 @cache

@@ -22,7 +22,7 @@ LATE_BEGIN = 5.0  # seconds that a task may begin behind its job, from which its
 ASKED_BEFORE: Mapping[str, TypeEngine[Any]] = {"campaign_id": BigInteger(), "before": BigInteger()}
 
 
-class SavingFigures(NamedTuple):
+class CheckpointCosts(NamedTuple):
     """Of a campaign on a cluster: kills per core-second and seconds in the queue there, as forecast.
 
     `seconds`: in the mean, from the grid's signal to the end at a checkpoint, of tasks of its latest jobs that ended so
@@ -34,10 +34,10 @@ class SavingFigures(NamedTuple):
     seconds: float | None
 
 
-def list_saving_figures(conn: Connection, cluster_id: int, asking: Mapping[int, int]) -> dict[int, SavingFigures]:
+def list_saving_figures(conn: Connection, cluster_id: int, asking: Mapping[int, int]) -> dict[int, CheckpointCosts]:
     """By id of campaigns, of each of which it is given how many seconds before the walltime its tasks are asked."""
     parameters = {"here": cluster_id, "asking": packed(ASKED_BEFORE, asking.items())}
-    return read_by(conn, "campaign_id", SavingFigures, _saving_figures(), parameters) if asking else {}
+    return read_by(conn, "campaign_id", CheckpointCosts, _saving_figures(), parameters) if asking else {}
 
 
 @cache

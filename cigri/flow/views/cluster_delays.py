@@ -14,7 +14,7 @@ from cigri.tables.jobs import Batch
 SENDINGS = 200  # latest batches, from which the time of a submission is taken
 
 
-class Delays(NamedTuple):
+class ClusterDelays(NamedTuple):
     """Of a cluster: seconds in its queue, kills per core-second, seconds to submit a batch."""
 
     delay: float = 0.0
@@ -22,10 +22,10 @@ class Delays(NamedTuple):
     sending: float = 0.0
 
 
-NO_DELAYS = Delays()
+NO_DELAYS = ClusterDelays()
 
 
-def list_delays(conn: Connection) -> dict[int, Delays]:
+def list_delays(conn: Connection) -> dict[int, ClusterDelays]:
     """By cluster id. `delay` and `hazard` as forecast; `sending` is the mean over those of the latest SENDINGS batches
     of the grid that went there."""
     forecast, batch = ClusterForecast.c, Batch.c
@@ -40,7 +40,7 @@ def list_delays(conn: Connection) -> dict[int, Delays]:
     sent = conn.execute(select(latest.c.cluster_id, mean).group_by(latest.c.cluster_id))
     sending = {row.cluster_id: row.seconds for row in sent}
     measured = {
-        row.cluster_id: Delays(row.queue_delay or 0.0, row.hazard or 0.0)
+        row.cluster_id: ClusterDelays(row.queue_delay or 0.0, row.hazard or 0.0)
         for row in conn.execute(select(forecast.cluster_id, forecast.queue_delay, forecast.hazard))
     }
     cluster_ids = measured.keys() | sending.keys()

@@ -31,7 +31,7 @@ from cigri.tables.jobs import Job
 from cigri.tables.tasks import Task, TaskCount
 
 
-class _Live(NamedTuple):
+class _LiveCounts(NamedTuple):
     """Jobs of a share that have not ended, those of them that have run for a while, and those that wait for cores.
 
     And waiting tasks that are `bound` to the cluster, or `shunned` there.
@@ -44,10 +44,10 @@ class _Live(NamedTuple):
     shunned: int = 0
 
 
-NO_JOBS = _Live()
+NO_JOBS = _LiveCounts()
 
 
-class Claim(NamedTuple):
+class PendingCampaign(NamedTuple):
     """A campaign that wants some clusters, and has got nothing for `waited` seconds.
 
     `eta`: its forecast end, as it is published; `pressure`: seconds of the critical path to it. `own_priority`: among
@@ -74,7 +74,7 @@ class BegunCampaign(NamedTuple):
     live: int
 
 
-class Want(NamedTuple):
+class ClusterDemand(NamedTuple):
     """A campaign that could use a cluster: `width` cores a job, `live` jobs of its own there now.
 
     `waiting` tasks that any cluster may take; `ratio` jobs per core as forecast; `is_on_trial` after too many failures
@@ -122,7 +122,7 @@ class Want(NamedTuple):
         return self.waiting > 0 or self.bound > 0 or not self.spare
 
 
-class _Tasks(NamedTuple):
+class _TaskCounts(NamedTuple):
     """Of a campaign: those that wait for any cluster, and those in jobs that may have another attempt.
 
     What those that wait ask for, one number for each bucket, beside the settings on a cluster. `have_inputs`: each of
@@ -136,7 +136,7 @@ class _Tasks(NamedTuple):
     have_inputs: bool = False
 
 
-class _Alike(NamedTuple):
+class _AlikeCampaigns(NamedTuple):
     """Campaigns of which the same is known on a cluster."""
 
     campaign_ids: list[int]
@@ -158,7 +158,7 @@ def has_open_campaigns(conn: Connection) -> bool:
     return conn.scalar(treated.limit(1)) is not None
 
 
-def list_claims(conn: Connection, wants: Sequence[Want], *, everybody: bool = False) -> list[Claim]:
+def list_claims(conn: Connection, wants: Sequence[ClusterDemand], *, everybody: bool = False) -> list[PendingCampaign]:
     """The campaigns that want something, in the order of submission; or all in treatment, these without clusters."""
     clusters: dict[int, list[int]] = defaultdict(list)
     for want in wants:
@@ -181,7 +181,7 @@ def list_claims(conn: Connection, wants: Sequence[Want], *, everybody: bool = Fa
         .where(Campaign.c.state == CampaignState.IN_TREATMENT)
         .order_by(Campaign.c.id)
     )
-    claims = read_all(conn, Claim, statement, clusters=lambda row: tuple(clusters.get(row.campaign_id, ())))
+    claims = read_all(conn, PendingCampaign, statement, clusters=lambda row: tuple(clusters.get(row.campaign_id, ())))
     return [claim for claim in claims if everybody or claim.clusters]
 
 
@@ -204,7 +204,7 @@ def list_begun(conn: Connection) -> dict[int, BegunCampaign]:
     return read_by(conn, "id", BegunCampaign, statement)
 
 
-def list_wants(conn: Connection, errors: int, same_cluster: float, scouting: float = 30.0) -> list[Want]:
+def list_wants(conn: Connection, errors: int, same_cluster: float, scouting: float = 30.0) -> list[ClusterDemand]:
     """In the order of submission; `errors` is the number of failures in a row that puts a campaign on trial.
 
     A task waits `same_cluster` seconds for the cluster of its checkpoint; a job that has run for `scouting` seconds
@@ -222,7 +222,7 @@ def list_wants(conn: Connection, errors: int, same_cluster: float, scouting: flo
     held = list_held(conn)
     by_settings: dict[tuple[int, tuple[int, ...]], tuple[int, ...]] = {}
     wants = []
-    for kind, alike in enumerate(read_all(conn, _Alike, _shares(errors)), start=1):
+    for kind, alike in enumerate(read_all(conn, _AlikeCampaigns, _shares(errors)), start=1):
         campaign_ids, cluster_id, width, max_jobs, ratio, is_on_trial, keep, send, proven, mean, asked = alike
         delay, hazard, sending = delays.get(cluster_id, NO_DELAYS)
         for campaign_id in campaign_ids:
@@ -237,7 +237,7 @@ def list_wants(conn: Connection, errors: int, same_cluster: float, scouting: flo
             if have_inputs and not bound:
                 continue
             wants.append(
-                Want(
+                ClusterDemand(
                     campaign_id,
                     cluster_id,
                     type,
@@ -265,7 +265,7 @@ def list_wants(conn: Connection, errors: int, same_cluster: float, scouting: flo
     return sorted(wants)
 
 
-def _tasks(conn: Connection, bound: Mapping[Share, int]) -> dict[int, _Tasks]:
+def _tasks(conn: Connection, bound: Mapping[Share, int]) -> dict[int, _TaskCounts]:
     """Of the campaigns in treatment that have something to do; those `bound` to a cluster wait for no other."""
     bound_anywhere, asked = Counter[int](), _asked(conn)
     for (campaign_id, _), number in bound.items():
@@ -287,9 +287,9 @@ def _tasks(conn: Connection, bound: Mapping[Share, int]) -> dict[int, _Tasks]:
         .group_by(campaign.id)
     )
     return {
-        row.id: _Tasks(row.type, 0, 0, asked.get(row.id, ()), True)
+        row.id: _TaskCounts(row.type, 0, 0, asked.get(row.id, ()), True)
         if row.tasks_have_inputs
-        else _Tasks(row.type, row.waiting - bound_anywhere.get(row.id, 0), row.spare, asked.get(row.id, ()))
+        else _TaskCounts(row.type, row.waiting - bound_anywhere.get(row.id, 0), row.spare, asked.get(row.id, ()))
         for row in counts.all()
         if row.waiting > 0 or row.spare > 0
     }
@@ -329,7 +329,7 @@ def _shares(errors: int) -> Select[*tuple[Any, ...]]:
     return select(func.array_agg(campaign_id).label("campaign_ids"), *columns).group_by(*columns)
 
 
-def _live(conn: Connection, scouting: float) -> dict[Share, _Live]:
+def _live(conn: Connection, scouting: float) -> dict[Share, _LiveCounts]:
     is_old = Job.c.started_at <= func.now() - timedelta(seconds=scouting)
     is_queued = and_(Job.c.state.in_(WAITING_JOBS), is_there())
     shares = conn.execute(
@@ -343,7 +343,7 @@ def _live(conn: Connection, scouting: float) -> dict[Share, _Live]:
         .where(Job.c.state != JobState.ENDED)
         .group_by(Job.c.campaign_id, Job.c.cluster_id)
     )
-    return {(row.campaign_id, row.cluster_id): _Live(row.jobs, row.proven, row.queued) for row in shares}
+    return {(row.campaign_id, row.cluster_id): _LiveCounts(row.jobs, row.proven, row.queued) for row in shares}
 
 
 def _bound(conn: Connection, same_cluster: float) -> dict[Share, int]:

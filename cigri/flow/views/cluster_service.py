@@ -35,7 +35,7 @@ BRIEFEST_BURST = 1.0  # seconds; the clocks of clusters tell no less
 POLL_INTERVAL = float(ClusterConfig.model_fields["poll_interval"].default)
 
 
-class ClusterService(NamedTuple):
+class ClusterServiceCounts(NamedTuple):
     """A cluster of ours, last `looked_at` then, and what it did in the window; `cycle`, `at`: of the last forecast.
 
     start_rate: jobs per second, at its best from one look to the next, or in ten seconds; queue_delay: seconds, of
@@ -67,7 +67,7 @@ class ClusterService(NamedTuple):
     sending: float | None = None
 
 
-class JobUnderWay(NamedTuple):
+class RunningJobProgress(NamedTuple):
     """A job that runs `tasks` tasks of a campaign one after the other, for `age` seconds, not counting when it stood.
 
     `before`: seconds that its only task takes at speed 1, if it ran before and something is known of the cluster's
@@ -90,12 +90,14 @@ class JobUnderWay(NamedTuple):
     speed: float | None
 
 
-def list_cluster_services(conn: Connection, window: float, long_window: float = 3600.0) -> dict[int, ClusterService]:
+def list_cluster_services(
+    conn: Connection, window: float, long_window: float = 3600.0
+) -> dict[int, ClusterServiceCounts]:
     """Every cluster that was visited, over the last `window` seconds; kills and the swing over `long_window`, for what
     comes now and then is to be remembered when it comes again.
     """
     statement = _services(window, long_window, SAMPLE)
-    services = read_all(conn, ClusterService, statement, config=lambda row: read_config(row.name, row.config))
+    services = read_all(conn, ClusterServiceCounts, statement, config=lambda row: read_config(row.name, row.config))
     return {service.cluster_id: service for service in services if service.config is not None}  # those that can be read
 
 
@@ -143,9 +145,9 @@ def _or_0(figure: ColumnElement[Any]) -> Label[float]:
     return cast(func.coalesce(figure, 0.0), DOUBLE_PRECISION).label(figure.key)
 
 
-def list_under_way(conn: Connection, cluster_ids: Iterable[int]) -> list[JobUnderWay]:
+def list_under_way(conn: Connection, cluster_ids: Iterable[int]) -> list[RunningJobProgress]:
     """Every job of tasks that runs on these clusters, and is not suspended."""
-    return read_all(conn, JobUnderWay, _under_way(), {"clusters": list(cluster_ids)})
+    return read_all(conn, RunningJobProgress, _under_way(), {"clusters": list(cluster_ids)})
 
 
 @cache

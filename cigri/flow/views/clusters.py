@@ -10,8 +10,8 @@ from sqlalchemy import ARRAY, BigInteger, ColumnElement, Connection, Table, Text
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.sql.selectable import LateralFromClause, Select
 
-from cigri.api_models.campaigns import TriedCluster
-from cigri.api_models.clusters import ClusterStanding, ClusterView, MappedAccount, Usage
+from cigri.api_models.campaigns import ClusterTestAttempt
+from cigri.api_models.clusters import AccountMapping, ClusterSnapshot, ClusterUsagePeriod, ClusterView
 from cigri.database.typed_rows import nothing, read_all
 from cigri.states import WAITING_JOBS, CampaignType, JobState
 from cigri.tables.campaigns import Bucket, Campaign
@@ -30,7 +30,7 @@ from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task, TaskHistory
 
 
-def list_tried(conn: Connection, campaign_id: int) -> list[TriedCluster]:
+def list_tried(conn: Connection, campaign_id: int) -> list[ClusterTestAttempt]:
     """Sorted by cluster; empty if the campaign is no test, or one whose tasks any of its clusters may take."""
     last = and_(Attempt.c.task_id == Task.c.id, Attempt.c.number == Task.c.attempts)
     said = (
@@ -51,7 +51,7 @@ def list_tried(conn: Connection, campaign_id: int) -> list[TriedCluster]:
         .where(Task.c.campaign_id == campaign_id)
         .order_by(Cluster.c.name)
     )
-    return read_all(conn, TriedCluster, hot) or read_all(conn, TriedCluster, _archived_tests(campaign_id))
+    return read_all(conn, ClusterTestAttempt, hot) or read_all(conn, ClusterTestAttempt, _archived_tests(campaign_id))
 
 
 def _archived_tests(campaign_id: int) -> Select[*tuple[Any, ...]]:
@@ -140,7 +140,9 @@ def _nodes_of(nodes: Table[Any], *which: ColumnElement[bool]) -> ColumnElement[l
     return func.coalesce(here.scalar_subquery(), [])
 
 
-def list_usage(conn: Connection, cluster_ids: Sequence[int], past: timedelta, period: timedelta) -> list[Usage]:
+def list_usage(
+    conn: Connection, cluster_ids: Sequence[int], past: timedelta, period: timedelta
+) -> list[ClusterUsagePeriod]:
     """The mean of each `period` of the `past`, oldest first, cluster by cluster."""
     row = ClusterUsage
     start = func.date_bin(period, row.c.at, func.now() - past, type_=row.c.at.type)
@@ -153,10 +155,10 @@ def list_usage(conn: Connection, cluster_ids: Sequence[int], past: timedelta, pe
         .group_by(Cluster.c.id, start)
         .order_by(Cluster.c.id, start)
     )
-    return read_all(conn, Usage, statement)
+    return read_all(conn, ClusterUsagePeriod, statement)
 
 
-def list_cluster_standings(conn: Connection) -> list[ClusterStanding]:
+def list_cluster_standings(conn: Connection) -> list[ClusterSnapshot]:
     """Every declared cluster, by name."""
     jobs = (
         select(
@@ -190,10 +192,10 @@ def list_cluster_standings(conn: Connection) -> list[ClusterStanding]:
         .outerjoin(Drain, Drain.c.cluster_id == Cluster.c.id)
         .order_by(Cluster.c.name)
     )
-    return read_all(conn, ClusterStanding, statement)
+    return read_all(conn, ClusterSnapshot, statement)
 
 
-def list_mappings(conn: Connection, name: str) -> list[MappedAccount]:
+def list_mappings(conn: Connection, name: str) -> list[AccountMapping]:
     """Of grid users with another name on the cluster."""
     mappings = (
         select(UserMapping.c.grid_user, UserMapping.c.local_user)
@@ -201,7 +203,7 @@ def list_mappings(conn: Connection, name: str) -> list[MappedAccount]:
         .where(Cluster.c.name == name)
         .order_by(UserMapping.c.grid_user)
     )
-    return read_all(conn, MappedAccount, mappings)
+    return read_all(conn, AccountMapping, mappings)
 
 
 def has_clusters(conn: Connection) -> bool:

@@ -4,7 +4,7 @@ Read by: users.
 
 from sqlalchemy import BigInteger, Connection, and_, case, cast, func, select, true
 
-from cigri.api_models.dependencies import AfterView
+from cigri.api_models.dependencies import DependencyView
 from cigri.database.typed_rows import read_all
 from cigri.states import LEFT_TO_DO, TaskState
 from cigri.tables.campaigns import Campaign, Forecast
@@ -12,7 +12,7 @@ from cigri.tables.dependencies import Dependency
 from cigri.tables.tasks import TaskCount
 
 
-def list_after(conn: Connection, campaign_id: int) -> list[AfterView]:
+def list_after(conn: Connection, campaign_id: int) -> list[DependencyView]:
     """In the order in which they were submitted."""
     row, count = Dependency.c, TaskCount.c
     untried, left = (TaskState.BLOCKED, TaskState.WAITING), count.state.in_(LEFT_TO_DO)
@@ -59,4 +59,4 @@ def list_after(conn: Connection, campaign_id: int) -> list[AfterView]:
         .where(row.campaign_id == campaign_id)
         .order_by(row.required_id)
     )
-    return read_all(conn, AfterView, statement)
+    return read_all(conn, DependencyView, statement)

@@ -14,7 +14,7 @@ from cigri.tables.dependencies import Dependency
 from cigri.tables.tasks import TaskCount
 
 
-class Edge(NamedTuple):
+class DependencyEdge(NamedTuple):
     """`campaign_id` waits for `required_id`; `is_same`: task by task; `is_broken`: which has ended otherwise.
 
     `is_timed`: it is known before they begin how long tasks of one of them take.
@@ -27,9 +27,9 @@ class Edge(NamedTuple):
     is_timed: bool = False
 
 
-def list_edges(conn: Connection) -> list[Edge]:
+def list_edges(conn: Connection) -> list[DependencyEdge]:
     """Where nobody waits this costs a look at an index that is empty."""
-    return read_all(conn, Edge, _edges())
+    return read_all(conn, DependencyEdge, _edges())
 
 
 @cache

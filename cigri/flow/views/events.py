@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, and_, func, literal_column, select, text
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.api_models.events import SeenEvent
+from cigri.api_models.events import EventView
 from cigri.database import IDS, rows
 from cigri.database.typed_rows import read_all
 from cigri.errors import NotFound
@@ -22,7 +22,7 @@ from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
 
 
-class EventChoice(NamedTuple):
+class EventFilter(NamedTuple):
     """Which events: of campaigns that the `caller` sees as their owners do (of these only, when given), or may change;
     or those that concern no campaign."""
 
@@ -35,8 +35,8 @@ class EventChoice(NamedTuple):
 
 
 def list_events(
-    conn: Connection, choice: EventChoice, limit: int | None = None, before: int | None = None
-) -> list[SeenEvent]:
+    conn: Connection, choice: EventFilter, limit: int | None = None, before: int | None = None
+) -> list[EventView]:
     """The latest `limit` of those before another, the one that was opened first at the beginning; None: all."""
     statement = (
         select(
@@ -69,16 +69,16 @@ def list_events(
     )
     if before is not None:
         statement = statement.where(Event.c.id < before)
-    return read_all(conn, SeenEvent, statement)[::-1]
+    return read_all(conn, EventView, statement)[::-1]
 
 
-def count_events(conn: Connection, choice: EventChoice) -> int:
+def count_events(conn: Connection, choice: EventFilter) -> int:
     """As many as `list_events` gives without a limit."""
     statement = select(func.count()).select_from(Event).outerjoin(Campaign, Campaign.c.id == Event.c.campaign_id)
     return conn.execute(statement.where(*_chosen(choice))).scalar_one()
 
 
-def list_fixable(conn: Connection, choice: EventChoice) -> list[int]:
+def list_fixable(conn: Connection, choice: EventFilter) -> list[int]:
     """Ids of open events; a wish to purge a campaign is none of them, unless it is named."""
     statement = select(Event.c.id).outerjoin(Campaign, Campaign.c.id == Event.c.campaign_id)
     statement = statement.where(*_chosen(choice), Event.c.closed_at.is_(None))
@@ -87,7 +87,7 @@ def list_fixable(conn: Connection, choice: EventChoice) -> list[int]:
     return list(conn.scalars(statement.order_by(Event.c.id)))
 
 
-def list_missing(conn: Connection, choice: EventChoice) -> list[int]:
+def list_missing(conn: Connection, choice: EventFilter) -> list[int]:
     """Those of the numbered events that are not there, or not to be seen so."""
     wanted = rows("wanted", IDS, [(event_id,) for event_id in choice.event_ids])
     seen = select(Event.c.id).outerjoin(Campaign, Campaign.c.id == Event.c.campaign_id).where(*_chosen(choice))
@@ -118,7 +118,7 @@ def database_owner(conn: Connection) -> str:
     return str(conn.execute(owner.where(literal_column("datname") == func.current_database())).scalar_one())
 
 
-def _chosen(choice: EventChoice) -> list[ColumnElement[bool]]:
+def _chosen(choice: EventFilter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
     if choice.is_global:
         conditions.append(Event.c.campaign_id.is_(None))

@@ -17,7 +17,7 @@ from cigri.tables.jobs import Job
 from cigri.tables.tasks import TaskCount
 
 
-class PresentForecast(NamedTuple):
+class ForecastShape(NamedTuple):
     """The shape of a campaign's forecasts, on its clusters and in all, and the fewest and most tasks of one of them."""
 
     shape: int | None
@@ -25,7 +25,7 @@ class PresentForecast(NamedTuple):
     most: int | None
 
 
-NO_FORECAST = PresentForecast(None, None, None)
+NO_FORECAST = ForecastShape(None, None, None)
 
 
 def list_alike(conn: Connection, apart: Collection[int] = ()) -> dict[int, dict[int, int]]:
@@ -37,9 +37,7 @@ def list_alike(conn: Connection, apart: Collection[int] = ()) -> dict[int, dict[
     """
     left = {id: tasks for tasks, ids in conn.execute(_left()) for id in ids}
     forecasts = {
-        id: PresentForecast(shape, fewest, most)
-        for shape, fewest, most, ids in conn.execute(_forecasts())
-        for id in ids
+        id: ForecastShape(shape, fewest, most) for shape, fewest, most, ids in conn.execute(_forecasts()) for id in ids
     }
     alike: dict[object, dict[int, int]] = defaultdict(dict)
     for shape, replicates, ids in conn.execute(_asked()):

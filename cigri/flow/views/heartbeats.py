@@ -23,7 +23,7 @@ _IS_HELD = text(
 )
 
 
-class ModulePulse(NamedTuple):
+class ModuleHeartbeat(NamedTuple):
     """When its last pass was noted, and by whom; `failing_since`: none has succeeded since."""
 
     name: str
@@ -33,15 +33,15 @@ class ModulePulse(NamedTuple):
     error: str | None
 
 
-class Pulse(NamedTuple):
+class GridHeartbeat(NamedTuple):
     """`has_almighty`: one is connected to the database now."""
 
     has_almighty: bool
-    modules: Sequence[ModulePulse]
+    modules: Sequence[ModuleHeartbeat]
     now: datetime
 
 
-class AwayCluster(NamedTuple):
+class UnreachableCluster(NamedTuple):
     """A cluster that has failed `since` then, `why` as far as an event tells; it is tried again at `until`."""
 
     name: str
@@ -50,25 +50,25 @@ class AwayCluster(NamedTuple):
     why: str | None
 
 
-def find_pulse(conn: Connection) -> Pulse:
+def find_pulse(conn: Connection) -> GridHeartbeat:
     """Of each module that ever noted a pass, and whether an almighty holds its lock at this moment."""
     row = ModuleState.c
     modules = select(row.name, row.started_at.label("at"), row.by_almighty, row.failing_since, row.error)
-    return Pulse(bool(conn.scalar(_IS_HELD)), read_all(conn, ModulePulse, modules), present(conn))
+    return GridHeartbeat(bool(conn.scalar(_IS_HELD)), read_all(conn, ModuleHeartbeat, modules), present(conn))
 
 
-def list_away(conn: Connection, campaign_ids: Collection[int]) -> list[AwayCluster]:
+def list_away(conn: Connection, campaign_ids: Collection[int]) -> list[UnreachableCluster]:
     """Clusters of these campaigns that are set aside because they fail."""
     part = CampaignCluster.c
     return _list_away(conn, Cluster.c.id.in_(select(part.cluster_id).where(part.campaign_id.in_(among(campaign_ids)))))
 
 
-def list_all_away(conn: Connection) -> list[AwayCluster]:
+def list_all_away(conn: Connection) -> list[UnreachableCluster]:
     """Clusters of the whole grid that are set aside because they fail."""
     return _list_away(conn, true())
 
 
-def _list_away(conn: Connection, which: ColumnElement[bool]) -> list[AwayCluster]:
+def _list_away(conn: Connection, which: ColumnElement[bool]) -> list[UnreachableCluster]:
     event = Event.c
     is_told = and_(
         event.cluster_id == Cluster.c.id,
@@ -81,5 +81,7 @@ def _list_away(conn: Connection, which: ColumnElement[bool]) -> list[AwayCluster
         .where(Cluster.c.failures > 0, which)
         .order_by(Cluster.c.name, event.last_at)
     )
-    latest = {name: AwayCluster(name, since, until, why) for name, since, until, why in failing if until is not None}
+    latest = {
+        name: UnreachableCluster(name, since, until, why) for name, since, until, why in failing if until is not None
+    }
     return list(latest.values())

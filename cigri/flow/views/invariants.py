@@ -141,7 +141,7 @@ BROKEN_PROMISE = "INVARIANT"
 """The code of an event about a rule that the janitor found broken."""
 
 
-class Finding(NamedTuple):
+class BrokenInvariant(NamedTuple):
     """A rule that does not hold, how often, and examples of what breaks it."""
 
     rule: str
@@ -152,7 +152,7 @@ class Finding(NamedTuple):
         return f"{self.rule}: {self.times} times, e.g. {', '.join(map(str, self.examples))}"
 
 
-def examine(conn: Connection) -> list[Finding]:
+def examine(conn: Connection) -> list[BrokenInvariant]:
     """Every rule that does not hold; one consistent view of the tables is the caller's transaction."""
     return [finding for rule, broken in RULES.items() if (finding := _look(conn, rule, broken))]
 
@@ -163,9 +163,9 @@ def list_broken_promises(conn: Connection) -> list[str]:
     return list(conn.scalars(select(Event.c.message).where(*is_open).order_by(Event.c.subject)))
 
 
-def _look(conn: Connection, rule: str, broken: Select[Any]) -> Finding | None:
+def _look(conn: Connection, rule: str, broken: Select[Any]) -> BrokenInvariant | None:
     examples = list(conn.scalars(broken.limit(5)))
     if not examples:
         return None
     count = conn.execute(select(func.count()).select_from(broken.subquery())).scalar_one()
-    return Finding(rule, count, examples)
+    return BrokenInvariant(rule, count, examples)

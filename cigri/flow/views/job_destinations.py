@@ -20,7 +20,7 @@ BucketShare = tuple[int, int]
 """A campaign, or a bucket, and a cluster."""
 
 
-class Destination(NamedTuple):
+class JobDestination(NamedTuple):
     """Where the jobs of a bucket go on a cluster: a queue by its remote name, and what its nodes have to be chosen by.
 
     `queue` empty: the default one, or what the campaign's settings say. `condition`: canonical; empty: any will do.
@@ -30,7 +30,7 @@ class Destination(NamedTuple):
     condition: Mapping[str, Any]
 
 
-ANYWHERE = Destination("", {})
+ANYWHERE = JobDestination("", {})
 _BUCKET = bindparam("bucket", type_=BigInteger)
 _HERE = bindparam("here", type_=BigInteger)
 
@@ -99,7 +99,9 @@ def is_closed(bucket_id: ColumnElement[Any], cluster_id: ColumnElement[Any]) -> 
     return or_(is_lost, other.correlate_except(tested).exists())
 
 
-def find_destination(conn: Connection, campaign_id: int, bucket_id: int | None, cluster_id: int) -> Destination | None:
+def find_destination(
+    conn: Connection, campaign_id: int, bucket_id: int | None, cluster_id: int
+) -> JobDestination | None:
     """None: no queue there is eligible any more; whoever says otherwise waits for the end of the transaction.
 
     What has no bucket, as a prologue, goes where one of the campaign's buckets may go, or else anywhere.
@@ -111,7 +113,7 @@ def find_destination(conn: Connection, campaign_id: int, bucket_id: int | None, 
     queue = conn.execute(_QUEUE, {"pool": pool.id, "here": cluster_id}).one_or_none()
     if queue is None:
         return ANYWHERE if bucket_id is None else None
-    return Destination(queue.remote_name, queue.condition or {})
+    return JobDestination(queue.remote_name, queue.condition or {})
 
 
 def _closed(conn: Connection, campaign_ids: Collection[int] | None = None) -> dict[int, dict[int, list[int]]]:

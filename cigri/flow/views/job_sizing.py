@@ -21,7 +21,7 @@ RECENT = 100  # jobs that ended last
 DEATHS = (Outcome.PREEMPTED, Outcome.NODE_FAILURE, Outcome.LOST)
 
 
-class SharePace(NamedTuple):
+class JobSizingStatistics(NamedTuple):
     """A campaign on one cluster: its successful tasks in all, its `live` jobs, and those that ended there last.
 
     Its tasks may run one after the other in a job (`is_temporal`), and as many as `side` side by side on a node.
@@ -48,7 +48,7 @@ class SharePace(NamedTuple):
     cycle: float
 
 
-class Ground(NamedTuple):
+class DurationStatistics(NamedTuple):
     """A campaign on one cluster: cores and walltime of a job, and what its `done` tasks and the cluster tell.
 
     `seconds`: sum of the tasks' durations, `durations` as in estimates/durations.py; `delay`: seconds that a job waits
@@ -71,7 +71,7 @@ class Ground(NamedTuple):
     cycle: float = 0.0
 
 
-class Crew(NamedTuple):
+class LiveJobTotals(NamedTuple):
     """`running` jobs of a campaign on a cluster, which have run for `ran` seconds in all; others wait, or find room."""
 
     running: int
@@ -80,7 +80,7 @@ class Crew(NamedTuple):
     free: int
 
 
-def list_crews(conn: Connection, campaign_id: int) -> dict[int, Crew]:
+def list_crews(conn: Connection, campaign_id: int) -> dict[int, LiveJobTotals]:
     """By cluster id, for each cluster of the campaign; its free cores are counted in jobs of the campaign's width."""
     part = CampaignCluster
     age = func.greatest(func.extract("epoch", func.now() - Job.c.started_at) - Job.c.halted_seconds, 0.0)
@@ -108,10 +108,10 @@ def list_crews(conn: Connection, campaign_id: int) -> dict[int, Crew]:
         .outerjoin(ClusterState, ClusterState.c.cluster_id == part.c.cluster_id)
         .where(part.c.campaign_id == campaign_id)
     )
-    return read_by(conn, "cluster_id", Crew, statement)
+    return read_by(conn, "cluster_id", LiveJobTotals, statement)
 
 
-def list_grounds(conn: Connection, campaign_id: int) -> list[Ground]:
+def list_grounds(conn: Connection, campaign_id: int) -> list[DurationStatistics]:
     """The campaign on each of its clusters, sorted by cluster id."""
     part = CampaignCluster
     statement = (
@@ -133,10 +133,10 @@ def list_grounds(conn: Connection, campaign_id: int) -> list[Ground]:
         .where(part.c.campaign_id == campaign_id)
         .order_by(part.c.cluster_id)
     )
-    return read_all(conn, Ground, statement)
+    return read_all(conn, DurationStatistics, statement)
 
 
-def list_share_paces(conn: Connection, campaign_ids: Collection[int]) -> list[SharePace]:
+def list_share_paces(conn: Connection, campaign_ids: Collection[int]) -> list[JobSizingStatistics]:
     """Each of these campaigns on each of its clusters, in no certain order."""
     part = CampaignCluster
     crew, recent = _crew(), _recent()
@@ -168,7 +168,7 @@ def list_share_paces(conn: Connection, campaign_ids: Collection[int]) -> list[Sh
         .join(recent, true())
         .where(part.c.campaign_id.in_(campaign_ids))
     )
-    return read_all(conn, SharePace, statement, side=_side)
+    return read_all(conn, JobSizingStatistics, statement, side=_side)
 
 
 def _side(row: Row[*tuple[Any, ...]]) -> int:

@@ -20,7 +20,7 @@ from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task, TaskCount
 
 
-class Demand(NamedTuple):
+class CoreDemand(NamedTuple):
     """A campaign in treatment: cores that run for it, and those that its waiting tasks would fill on `clusters`.
 
     A task whose job waits in the queue of one cluster could have run on any.
@@ -44,7 +44,7 @@ class EndedTask(NamedTuple):
     cluster: str
 
 
-class SeenCampaign(NamedTuple):
+class CampaignTimes(NamedTuple):
     """`last_first_start`: when the last of its tasks began for the first time; None while none has."""
 
     id: int
@@ -56,14 +56,14 @@ class SeenCampaign(NamedTuple):
     last_first_start: datetime | None
 
 
-class Lost(NamedTuple):
+class LostCoreSeconds(NamedTuple):
     """Core-seconds of attempts on a cluster that lost against others at their tasks: in all, and of those killed."""
 
     seconds: float
     killed: float
 
 
-class Foretelling(NamedTuple):
+class RecordedForecast(NamedTuple):
     """A forecast of a campaign's end, from the history."""
 
     campaign_id: int
@@ -107,7 +107,7 @@ def count_left(conn: Connection, campaign_id: int) -> int:
     return int(conn.execute(tasks.where(count.state.in_(left))).scalar_one())
 
 
-def list_demands(conn: Connection) -> list[Demand]:
+def list_demands(conn: Connection) -> list[CoreDemand]:
     """Each campaign in treatment; clusters where none of its tasks may go are none of its own."""
     part = CampaignCluster
     barred = list_barred(conn)
@@ -154,7 +154,7 @@ def list_demands(conn: Connection) -> list[Demand]:
         .where(Campaign.c.state == CampaignState.IN_TREATMENT)
         .order_by(Campaign.c.id)
     )
-    return read_all(conn, Demand, statement)
+    return read_all(conn, CoreDemand, statement)
 
 
 def list_ended_tasks(conn: Connection) -> list[EndedTask]:
@@ -179,7 +179,7 @@ def list_ended_tasks(conn: Connection) -> list[EndedTask]:
     return read_all(conn, EndedTask, statement)
 
 
-def list_lost(conn: Connection) -> dict[str, Lost]:
+def list_lost(conn: Connection) -> dict[str, LostCoreSeconds]:
     """By cluster name; one where no attempt has lost is left out."""
     part = CampaignCluster
     lasted = func.coalesce(Attempt.c.seconds, func.extract("epoch", Job.c.ended_at - Job.c.started_at), 0.0)
@@ -194,10 +194,10 @@ def list_lost(conn: Connection) -> dict[str, Lost]:
         .where(Attempt.c.outcome == Outcome.SUPERSEDED)
         .group_by(Cluster.c.name)
     )
-    return {name: Lost(seconds, killed) for name, seconds, killed in lost}
+    return {name: LostCoreSeconds(seconds, killed) for name, seconds, killed in lost}
 
 
-def list_seen_campaigns(conn: Connection) -> list[SeenCampaign]:
+def list_seen_campaigns(conn: Connection) -> list[CampaignTimes]:
     """Every campaign, in the order of submission."""
     started = (
         select(Task.c.campaign_id, func.max(Attempt.c.started_at).label("at"))
@@ -218,10 +218,10 @@ def list_seen_campaigns(conn: Connection) -> list[SeenCampaign]:
         .outerjoin(started, started.c.campaign_id == Campaign.c.id)
         .order_by(Campaign.c.id)
     )
-    return read_all(conn, SeenCampaign, statement)
+    return read_all(conn, CampaignTimes, statement)
 
 
-def list_foretellings(conn: Connection) -> list[Foretelling]:
+def list_foretellings(conn: Connection) -> list[RecordedForecast]:
     """Each forecast of the history that names an end with its interval."""
     history = ForecastHistory
     statement = (
@@ -231,4 +231,4 @@ def list_foretellings(conn: Connection) -> list[Foretelling]:
         .where(history.c.eta_low.is_not(None), history.c.eta_high.is_not(None), history.c.remaining > 0)
         .order_by(history.c.campaign_id, history.c.at)
     )
-    return read_all(conn, Foretelling, statement)
+    return read_all(conn, RecordedForecast, statement)

@@ -14,7 +14,7 @@ from sqlalchemy.types import TypeEngine
 from cigri.database import IDS, given, packed
 from cigri.database.typed_rows import read_all
 from cigri.flow.live_jobs import chosen_jobs
-from cigri.lifecycle.verdicts import Saving
+from cigri.lifecycle.verdicts import CheckpointPolicy
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.job_requests import CheckpointRequest
 from cigri.tables.jobs import Attempt, Batch, Job
@@ -39,7 +39,7 @@ class LiveAttempt(NamedTuple):
     resubmissions: int
     retries: int
     checkpoints: int = 0
-    saving: Saving = Saving()
+    saving: CheckpointPolicy = CheckpointPolicy()
     is_shared: bool = False
     is_troubled: bool = True
     live: int = 1

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, cast, func, select
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.api_models.metrics import ClusterFigures, GridFigures, ModuleFigures
+from cigri.api_models.metrics import ClusterMetrics, GridMetrics, ModuleMetrics
 from cigri.database.typed_rows import read_all
 from cigri.estimates.calibration import calibration
 from cigri.flow.forecasts import list_told
@@ -30,10 +30,10 @@ CALIBRATED_FOR = timedelta(days=1)
 MOST_CALIBRATED = 100  # campaigns, the last that ended
 
 
-def find_figures(conn: Connection) -> GridFigures:
+def find_figures(conn: Connection) -> GridMetrics:
     """All of them, at one instant."""
     pulse = find_pulse(conn)
-    return GridFigures(
+    return GridMetrics(
         pulse.now,
         _counted(conn, CampaignState, Campaign.c.state, func.count()),
         _counted(conn, TaskState, TaskCount.c.state, func.sum(TaskCount.c.n)),
@@ -55,7 +55,7 @@ def _counted(
     return dict.fromkeys(map(str, words), 0) | {str(word): int(found) for word, found in counted}
 
 
-def _clusters(conn: Connection) -> list[ClusterFigures]:
+def _clusters(conn: Connection) -> list[ClusterMetrics]:
     state, job = ClusterState.c, Job.c
     jobs = (
         select(
@@ -79,10 +79,10 @@ def _clusters(conn: Connection) -> list[ClusterFigures]:
         .outerjoin(jobs, jobs.c.cluster_id == Cluster.c.id)
         .order_by(Cluster.c.name)
     )
-    return read_all(conn, ClusterFigures, statement)
+    return read_all(conn, ClusterMetrics, statement)
 
 
-def _modules(conn: Connection) -> list[ModuleFigures]:
+def _modules(conn: Connection) -> list[ModuleMetrics]:
     row = ModuleState.c
     statement = (
         select(row.name, row.passes, row.failures, row.seconds)
@@ -90,7 +90,7 @@ def _modules(conn: Connection) -> list[ModuleFigures]:
         .add_columns(row.failing_since.is_not(None).label("is_failing"))
         .order_by(row.name)
     )
-    return read_all(conn, ModuleFigures, statement)
+    return read_all(conn, ModuleMetrics, statement)
 
 
 def _since(moment: ColumnElement[Any]) -> ColumnElement[float]:

@@ -21,7 +21,7 @@ from cigri.tables.job_requests import Kill
 from cigri.tables.jobs import Job
 
 
-class Holding(NamedTuple):
+class Occupancy(NamedTuple):
     """A campaign's jobs on a cluster: cores of those that run, cores of those that wait; `last`: the newest of these.
 
     Those that are held, or shall be killed, do not wait; nor do those that the cluster no longer lists, nor run.
@@ -36,7 +36,7 @@ class Holding(NamedTuple):
     width: int = 1
 
 
-class Recall(NamedTuple):
+class WithdrawalRange(NamedTuple):
     """Of a campaign's jobs that wait on a cluster, those older than the job `before`."""
 
     campaign_id: int
@@ -44,7 +44,7 @@ class Recall(NamedTuple):
     before: int
 
 
-class Recalled(NamedTuple):
+class WithdrawnJob(NamedTuple):
     """`asked`: what it asks the batch system for (views/queued_jobs.py)."""
 
     job_id: int
@@ -65,7 +65,7 @@ def _waiting() -> Select[int]:
     return select(func.count()).where(Job.c.cluster_id == bindparam("here"), waiting)
 
 
-def list_holdings(conn: Connection) -> list[Holding]:
+def list_holdings(conn: Connection) -> list[Occupancy]:
     """One for each campaign on each cluster where a job of it runs or waits."""
     waits = _waits()
     runs = and_(Job.c.state == JobState.RUNNING, Job.c.missing_since.is_(None))
@@ -82,12 +82,12 @@ def list_holdings(conn: Connection) -> list[Holding]:
         .group_by(Job.c.campaign_id, Job.c.cluster_id)
         .order_by(Job.c.campaign_id, Job.c.cluster_id)
     )
-    return read_all(conn, Holding, statement)
+    return read_all(conn, Occupancy, statement)
 
 
-def list_recalled(conn: Connection, recalls: Sequence[Recall], moves: int, most: int) -> list[Recalled]:
+def list_recalled(conn: Connection, recalls: Sequence[WithdrawalRange], moves: int, most: int) -> list[WithdrawnJob]:
     """At most so many jobs, the newest first; none with a task that was taken out of queues `moves` times already."""
-    wanted, part = rows("wanted", dict.fromkeys(Recall._fields, BigInteger()), recalls), CampaignCluster.c
+    wanted, part = rows("wanted", dict.fromkeys(WithdrawalRange._fields, BigInteger()), recalls), CampaignCluster.c
     statement = (
         select(Job.c.id.label("job_id"), Job.c.campaign_id, Job.c.cluster_id, Job.c.width)
         .add_columns(func.coalesce(asked(), 0).label("asked"))
@@ -99,7 +99,7 @@ def list_recalled(conn: Connection, recalls: Sequence[Recall], moves: int, most:
         .order_by(Job.c.id.desc())
         .limit(most)
     )
-    return read_all(conn, Recalled, statement)
+    return read_all(conn, WithdrawnJob, statement)
 
 
 def _waits() -> ColumnElement[bool]:

@@ -19,14 +19,14 @@ from cigri.tables.jobs import Batch, Job
 _WALLTIME = CampaignCluster.c.settings["walltime"].as_integer()
 
 
-class ShutShare(NamedTuple):
+class ClosedByHours(NamedTuple):
     """A campaign that may start no jobs on a cluster now."""
 
     campaign_id: int
     cluster_id: int
 
 
-def list_shut(conn: Connection, grid: HoursSettings) -> set[ShutShare]:
+def list_shut(conn: Connection, grid: HoursSettings) -> set[ClosedByHours]:
     """Of open campaigns whose jobs are nightly; one on a cluster whose configuration cannot be read is shut."""
     part = CampaignCluster
     shares = conn.execute(
@@ -44,7 +44,7 @@ def list_shut(conn: Connection, grid: HoursSettings) -> set[ShutShare]:
         if config is None or not may_start(
             NIGHTLY, hours_of(config, grid), time, walltime, overrun=config.hours_overrun
         ):
-            shut.add(ShutShare(campaign_id, cluster_id))
+            shut.add(ClosedByHours(campaign_id, cluster_id))
     return shut
 
 

@@ -22,7 +22,7 @@ from cigri.tables.tasks import Task
 ENDED_TASKS = (TaskState.DONE, TaskState.FAILED, TaskState.CANCELLED)
 
 
-class PlacedOutput(NamedTuple):
+class OutputLocation(NamedTuple):
     """Of one task."""
 
     number: int
@@ -43,7 +43,7 @@ class PlacedOutput(NamedTuple):
 
 def list_placed(
     conn: Connection, campaign_id: int, numbers: Sequence[int] | None, *, failed: bool, after: int, limit: int
-) -> list[PlacedOutput]:
+) -> list[OutputLocation]:
     """In the order of the tasks' numbers, behind `after`; `numbers` None: all that have ended; `failed`: only those."""
     other = Attempt.alias()
     won = select(other.c.number).where(other.c.task_id == Task.c.id, other.c.outcome.in_(RESULTS))
@@ -80,7 +80,7 @@ def list_placed(
     )
     if numbers is not None:
         statement = statement.where(Task.c.number.in_(among(numbers)))
-    return read_all(conn, PlacedOutput, statement)
+    return read_all(conn, OutputLocation, statement)
 
 
 def _is_of_job() -> ColumnElement[bool]:

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, func, select
 
-from cigri.eligibility.clusters import NO_AMOUNTS, ClusterChoice, Unheard, choose, queue_name, unheard
+from cigri.eligibility.clusters import NO_AMOUNTS, ClusterChoice, UnknownNames, choose, queue_name, unheard
 from cigri.eligibility.pools import BucketVerdict, pool_on, sum_up
 from cigri.flow.views.job_destinations import is_closed
 from cigri.flow.views.queues import list_queues, property_kinds
-from cigri.states import RejectCode
+from cigri.states import QueueRejectCode
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Project
@@ -22,7 +22,7 @@ from cigri.tables.resources import Queue
 from cigri.tables.tasks import Task
 
 
-class QueueWhy(NamedTuple):
+class QueueVerdict(NamedTuple):
     """A queue of the grid, judged for `buckets` buckets of a campaign, and eligible for `eligible` of them.
 
     `is_used`: its cluster is one of the campaign's. The reason and since when it holds are those of the first bucket
@@ -34,7 +34,7 @@ class QueueWhy(NamedTuple):
     is_used: bool
     buckets: int
     eligible: int
-    code: RejectCode | None
+    code: QueueRejectCode | None
     name: str
     wanted: str
     found: str
@@ -60,9 +60,9 @@ def choose_clusters(
     return choose(list_queues(conn, project), property_kinds(conn), raw, settings, bucket)
 
 
-def unheard_of(conn: Connection, project: str, raw: str | Mapping[str, Any] | None) -> Unheard:
+def unheard_of(conn: Connection, project: str, raw: str | Mapping[str, Any] | None) -> UnknownNames:
     """Names that a requirement says, and that are of nothing in the grid."""
-    return Unheard() if raw is None else unheard(list_queues(conn, project), property_kinds(conn), raw)
+    return UnknownNames() if raw is None else unheard(list_queues(conn, project), property_kinds(conn), raw)
 
 
 def list_misses(conn: Connection, bucket_ids: Collection[int]) -> Iterator[tuple[int, str]]:
@@ -84,7 +84,7 @@ def list_misses(conn: Connection, bucket_ids: Collection[int]) -> Iterator[tuple
         yield bucket_id, choose_clusters(conn, project, raw, settings, bucket).miss
 
 
-def list_whys(conn: Connection, campaign_id: int, bucket_id: int | None = None) -> list[QueueWhy]:
+def list_whys(conn: Connection, campaign_id: int, bucket_id: int | None = None) -> list[QueueVerdict]:
     """Every queue of the grid, by cluster, for a campaign or one of its buckets.
 
     On clusters that are not the campaign's a bucket is judged as on the first of those that are.
@@ -108,7 +108,7 @@ def list_whys(conn: Connection, campaign_id: int, bucket_id: int | None = None) 
         summed = sum_up([verdicts[key] for key in keys if key in verdicts])
         is_used = queue.cluster_id in used
         whys.append(
-            QueueWhy(queue.cluster, queue.name, is_used, summed.buckets, summed.eligible, **summed.shown._asdict())
+            QueueVerdict(queue.cluster, queue.name, is_used, summed.buckets, summed.eligible, **summed.shown._asdict())
         )
     return whys
 

@@ -27,7 +27,7 @@ def asked() -> ColumnElement[int]:
     return CampaignCluster.c.asked.bitwise_xor(_asked_anywhere())
 
 
-class Queued(NamedTuple):
+class QueuedJobCounts(NamedTuple):
     """Jobs of ours that wait on a cluster, from chosen to queued: in all, and those with tasks by what they ask for."""
 
     jobs: int = 0
@@ -39,13 +39,15 @@ def lock_queues(conn: Connection) -> None:
     conn.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(QUEUES_LOCK, 0))))
 
 
-def list_queued(conn: Connection) -> dict[int, Queued]:
+def list_queued(conn: Connection) -> dict[int, QueuedJobCounts]:
     """By cluster, where any wait, of all campaigns; a held job does not wait, nor one that is no longer listed."""
     queued: dict[int, Counter[int | None]] = defaultdict(Counter)
     for row in conn.execute(_waiting()):
         queued[row.cluster_id][row.asked] += row.jobs
     return {
-        cluster_id: Queued(jobs.total(), {number: count for number, count in jobs.items() if number is not None})
+        cluster_id: QueuedJobCounts(
+            jobs.total(), {number: count for number, count in jobs.items() if number is not None}
+        )
         for cluster_id, jobs in queued.items()
     }
 

@@ -8,17 +8,24 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, cast, func, select
 
-from cigri.requirements.value_kinds import BUILT_IN, Kind, Kinds, Value
-from cigri.resources.inheritance import Declarations, Declared, Lineage, Sourced, Where, effective
+from cigri.requirements.value_kinds import BUILT_IN, Kinds, Value, ValueKind
+from cigri.resources.inheritance import (
+    DeclarationPlace,
+    Declarations,
+    DeclaredValue,
+    QueueLineage,
+    SourcedValue,
+    effective,
+)
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Grid
 from cigri.tables.resources import DeclaredProperty, Discovery, NodeClass, PropertyKind, Queue
 
 
-class SourcedClass(NamedTuple):
+class SourcedNodeClass(NamedTuple):
     """Properties of nodes that are alike, and their number; None: nobody has looked at them."""
 
-    properties: Mapping[str, Sourced]
+    properties: Mapping[str, SourcedValue]
     nodes: int | None
 
 
@@ -27,10 +34,10 @@ class SourcedQueue(NamedTuple):
 
     queue_id: int
     cluster_id: int
-    place: Lineage
+    place: QueueLineage
     remote_name: str
     requires: Mapping[str, Any] | None
-    classes: tuple[SourcedClass, ...]
+    classes: tuple[SourcedNodeClass, ...]
     driver: str
     options: str
 
@@ -54,7 +61,7 @@ class QueueView(NamedTuple):
     options: str = "{}"
 
 
-class SeenQueues(NamedTuple):
+class ProjectQueues(NamedTuple):
     """Queues as jobs of each project see them, the kinds of their properties, and the version that they are of."""
 
     version: int
@@ -67,10 +74,10 @@ def list_queues(conn: Connection, project: str = "") -> list[QueueView]:
     return [_view(queue) for queue in list_sourced(conn, project)]
 
 
-def see_queues(conn: Connection, projects: Iterable[str]) -> SeenQueues:
+def see_queues(conn: Connection, projects: Iterable[str]) -> ProjectQueues:
     """By project, as its jobs see them. The version is read first: a change meanwhile makes the result stale."""
     version = resources_version(conn)
-    return SeenQueues(version, property_kinds(conn), {project: list_queues(conn, project) for project in projects})
+    return ProjectQueues(version, property_kinds(conn), {project: list_queues(conn, project) for project in projects})
 
 
 def list_sourced(conn: Connection, project: str = "") -> list[SourcedQueue]:
@@ -86,12 +93,12 @@ def list_sourced(conn: Connection, project: str = "") -> list[SourcedQueue]:
     )
     sourced = []
     for queue_id, cluster_id, name, remote_name, requires, cluster, site, driver, stands_in, options in queues:
-        place = Lineage("local" if stands_in else driver, site or cluster, cluster, name)
+        place = QueueLineage("local" if stands_in else driver, site or cluster, cluster, name)
         chooser = ("", "{}") if stands_in else (driver, options)
         nodes = [*discovered.get((cluster_id, None), []), *discovered.get((cluster_id, remote_name), [])]
-        classes = [SourcedClass(effective(place, project, declared, values), number) for values, number in nodes]
+        classes = [SourcedNodeClass(effective(place, project, declared, values), number) for values, number in nodes]
         if not classes:
-            classes = [SourcedClass(effective(place, project, declared), None)]
+            classes = [SourcedNodeClass(effective(place, project, declared), None)]
         sourced.append(SourcedQueue(queue_id, cluster_id, place, remote_name, requires, tuple(classes), *chooser))
     return sourced
 
@@ -99,20 +106,20 @@ def list_sourced(conn: Connection, project: str = "") -> list[SourcedQueue]:
 def list_declared(conn: Connection, project: str) -> Declarations:
     """By place the properties that are declared for jobs of all projects, and of this one."""
     row = DeclaredProperty
-    declared: dict[Where, dict[str, Declared]] = defaultdict(dict)
+    declared: dict[DeclarationPlace, dict[str, DeclaredValue]] = defaultdict(dict)
     for level, place, whose, name, value, extends in conn.execute(
         select(row.c.level, row.c.place, row.c.project, row.c.name, row.c.value, row.c.extends)
         .where(row.c.project.in_({"", project}))
         .order_by(row.c.level, row.c.place, row.c.project, row.c.name)
     ):
-        declared[Where(level, place, whose)][name] = Declared(value, extends)
+        declared[DeclarationPlace(level, place, whose)][name] = DeclaredValue(value, extends)
     return declared
 
 
 def property_kinds(conn: Connection) -> Kinds:
     """By name of the property: those that any node may have, and those that are declared."""
     declared = conn.execute(select(PropertyKind.c.name, PropertyKind.c.kind))
-    return {**BUILT_IN, **{name: Kind(kind) for name, kind in declared}}
+    return {**BUILT_IN, **{name: ValueKind(kind) for name, kind in declared}}
 
 
 def list_unreadable(conn: Connection) -> dict[str, str]:

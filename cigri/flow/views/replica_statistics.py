@@ -5,14 +5,14 @@ Read by: users.
 from sqlalchemy import Connection, and_, cast, func, select
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 
-from cigri.api_models.campaigns import ReplicasView
+from cigri.api_models.campaigns import ReplicaStatistics
 from cigri.database.typed_rows import read_all
 from cigri.states import Outcome
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.jobs import Attempt, Job
 
 
-def count_replicas(conn: Connection, campaign_id: int) -> ReplicasView:
+def count_replicas(conn: Connection, campaign_id: int) -> ReplicaStatistics:
     """Of a campaign that is not archived; all 0 of any other."""
     part = CampaignCluster
     here = and_(part.c.campaign_id == Job.c.campaign_id, part.c.cluster_id == Job.c.cluster_id)
@@ -30,5 +30,5 @@ def count_replicas(conn: Connection, campaign_id: int) -> ReplicasView:
         .join(part, here)
         .where(Job.c.campaign_id == campaign_id)
     )
-    (replicas,) = read_all(conn, ReplicasView, statement)
+    (replicas,) = read_all(conn, ReplicaStatistics, statement)
     return replicas

@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, Connection, Row, Select, Subquery, and_, cast
 
 from cigri.flow.cluster_states import cores_of_a_node
 from cigri.flow.quarantines import is_cluster_left_out
-from cigri.flow.views.queued_jobs import Queued, list_queued
+from cigri.flow.views.queued_jobs import QueuedJobCounts, list_queued
 from cigri.flow.views.running_jobs import is_there
 from cigri.settings.cluster_config import ClusterConfig, look, read_config
 from cigri.states import WAITING_JOBS, JobState
@@ -18,10 +18,10 @@ from cigri.tables.clusters import Cluster, ClusterForecast, ClusterPace, Cluster
 from cigri.tables.jobs import Job
 from cigri.tables.resources import NodeClass
 
-NOTHING_QUEUED = Queued()
+NOTHING_QUEUED = QueuedJobCounts()
 
 
-class Room(NamedTuple):
+class SchedulableCluster(NamedTuple):
     """A cluster that can be given jobs: free cores, and our jobs waiting (from chosen to queued) and running there.
 
     `waiting_cores` are those that the waiting jobs ask for. `pace`: the part of the usual that may be asked of it under
@@ -51,19 +51,19 @@ class Room(NamedTuple):
         return width > 1 and 0 < self.node <= 2 * width
 
 
-def list_rooms(conn: Connection) -> list[Room]:
+def list_rooms(conn: Connection) -> list[SchedulableCluster]:
     """Enabled clusters whose last visit succeeded, the emptiest first."""
     queued = list_queued(conn)
     rooms = (_room(row, queued.get(row.id, NOTHING_QUEUED)) for row in conn.execute(_usable()).all())
     return [room for room in rooms if room is not None]
 
 
-def _room(row: Row[*tuple[Any, ...]], queued: Queued) -> Room | None:
+def _room(row: Row[*tuple[Any, ...]], queued: QueuedJobCounts) -> SchedulableCluster | None:
     """None: the configuration of the cluster cannot be read."""
     config = read_config(row.name, row.config)
     if config is None:
         return None
-    return Room(
+    return SchedulableCluster(
         cluster_id=row.id,
         name=row.name,
         config=config,

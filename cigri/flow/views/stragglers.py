@@ -16,7 +16,7 @@ from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
 
 
-class LiveTry(NamedTuple):
+class Straggler(NamedTuple):
     """A live attempt at a task that is not done; `attempts` have been begun at it so far.
 
     It has run for `ran` seconds, or (None) waits to run; its job was made `waited` seconds ago, None: not sent yet. It
@@ -36,7 +36,7 @@ class LiveTry(NamedTuple):
     expected: float | None = None
 
 
-def list_tries(conn: Connection, campaign_id: int, limit: int) -> list[LiveTry]:
+def list_tries(conn: Connection, campaign_id: int, limit: int) -> list[Straggler]:
     """At most `limit` live attempts at tasks of the campaign: replicas, then those of the oldest jobs."""
     is_of_campaign = and_(Job.c.campaign_id == campaign_id, Job.c.state != JobState.ENDED, Job.c.kind == JobKind.TASKS)
     part, side = CampaignCluster, func.greatest(Job.c.width // CampaignCluster.c.width, 1)
@@ -73,7 +73,7 @@ def list_tries(conn: Connection, campaign_id: int, limit: int) -> list[LiveTry]:
         .order_by(Attempt.c.is_replica.desc(), Job.c.id, Attempt.c.position)
         .limit(limit)
     )
-    return read_all(conn, LiveTry, statement)
+    return read_all(conn, Straggler, statement)
 
 
 def burnt(conn: Connection, campaign_id: int) -> float:

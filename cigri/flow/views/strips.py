@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Connection, Table, bindparam, case, func, sel
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.sql.selectable import Select
 
-from cigri.api_models.campaigns import MOST_CELLS, StripCell
+from cigri.api_models.campaigns import MOST_CELLS, TaskStripCell
 from cigri.database.typed_rows import read_all
 from cigri.states import TaskState
 from cigri.tables.tasks import Task, TaskHistory
@@ -27,7 +27,7 @@ class _Columns(NamedTuple):
     worst: list[int]
 
 
-def list_cells(conn: Connection, campaign_id: int, total: int) -> list[StripCell]:
+def list_cells(conn: Connection, campaign_id: int, total: int) -> list[TaskStripCell]:
     """A campaign's `total` tasks in cells of the same number of tasks, but for the last one, archived or not.
 
     Each task is looked at once: a million take a quarter of a second.
@@ -36,7 +36,7 @@ def list_cells(conn: Connection, campaign_id: int, total: int) -> list[StripCell
     for table in (Task, TaskHistory):
         for row in read_all(conn, _Columns, _cells(table), asked):
             worst = map(WORST_FIRST.__getitem__, row.worst)
-            return list(map(StripCell, row.first, row.last, worst))
+            return list(map(TaskStripCell, row.first, row.last, worst))
     return []
 
 

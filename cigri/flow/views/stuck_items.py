@@ -31,7 +31,7 @@ class OpenEvent(NamedTuple):
     opened_at: datetime
 
 
-class KnownJob(NamedTuple):
+class UnendedJob(NamedTuple):
     """A job that has not ended, as far as we know; `is_submitted`: and that should be in the cluster's queue."""
 
     job_id: int
@@ -118,7 +118,7 @@ def list_accounts(conn: Connection, cluster_id: int) -> list[str]:
     return sorted(conn.execute(had.union(mapped, meant)).scalars())
 
 
-def list_known(conn: Connection, cluster_id: int) -> list[KnownJob]:
+def list_known(conn: Connection, cluster_id: int) -> list[UnendedJob]:
     """The jobs of a cluster that have a batch and have not ended."""
     statement = (
         select(
@@ -133,4 +133,4 @@ def list_known(conn: Connection, cluster_id: int) -> list[KnownJob]:
         .where(Job.c.cluster_id == cluster_id, Job.c.state.in_(LIVE_JOBS))
         .order_by(Job.c.id)
     )
-    return read_all(conn, KnownJob, statement)
+    return read_all(conn, UnendedJob, statement)

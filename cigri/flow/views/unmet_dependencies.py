@@ -10,7 +10,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database.typed_rows import read_all
 from cigri.flow.campaigns import is_settled
-from cigri.lifecycle.dependency_gates import GateVerdict, RequiredEnd, judge
+from cigri.lifecycle.dependency_gates import GateVerdict, RequiredCampaignState, judge
 from cigri.states import OPEN_CAMPAIGNS, AfterWhen, CampaignState, TaskState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.dependencies import Dependency
@@ -20,7 +20,7 @@ NOT_DONE = (TaskState.FAILED, TaskState.CANCELLED)
 _Waiter = Campaign.alias("waiter")
 
 
-class ShutGate(NamedTuple):
+class UnmetDependency(NamedTuple):
     """A dependency that is not met, as its table has it, and how the required campaign stands."""
 
     id: int
@@ -39,9 +39,9 @@ class ShutGate(NamedTuple):
     total: int
 
     @property
-    def ended(self) -> RequiredEnd:
+    def ended(self) -> RequiredCampaignState:
         """The required campaign."""
-        return RequiredEnd(self.is_over, self.is_cancelled, self.not_done, self.total)
+        return RequiredCampaignState(self.is_over, self.is_cancelled, self.not_done, self.total)
 
     @property
     def verdict(self) -> GateVerdict:
@@ -61,11 +61,11 @@ class ShutGate(NamedTuple):
         return moved or (self.verdict is not GateVerdict.BROKEN if self.is_broken else self.is_over)
 
 
-def list_news(conn: Connection) -> list[ShutGate]:
+def list_news(conn: Connection) -> list[UnmetDependency]:
     """Of open campaigns. Where nobody waits for another this costs a look at an index that is empty."""
     if conn.scalar(select(Dependency.c.id).where(Dependency.c.met_at.is_(None)).limit(1)) is None:
         return []
-    return [gate for gate in read_all(conn, ShutGate, _shut()) if gate.is_news]
+    return [gate for gate in read_all(conn, UnmetDependency, _shut()) if gate.is_news]
 
 
 @cache

@@ -41,7 +41,7 @@ from cigri.tables.jobs import Attempt, Batch, Job
 SETTLED = 60.0  # seconds after which a job that waits in excess is taken back
 
 
-class Queue(NamedTuple):
+class QueueLoad(NamedTuple):
     """Our jobs that wait on a cluster and the cores they ask for, free cores, and how many are forecast to be kept."""
 
     cluster_id: int
@@ -51,7 +51,7 @@ class Queue(NamedTuple):
     keep: int
 
 
-class Patience(NamedTuple):
+class WaitLimits(NamedTuple):
     """Seconds in a queue, seconds past the walltime; and how often a task may be taken out of a queue in all."""
 
     waiting: float
@@ -59,12 +59,12 @@ class Patience(NamedTuple):
     moves: int
 
 
-class Unwanted(NamedTuple):
+class UnwantedJob(NamedTuple):
     job_id: int
     reason: KillReason
 
 
-def list_queues(conn: Connection) -> list[Queue]:
+def list_queues(conn: Connection) -> list[QueueLoad]:
     """One for each cluster that was visited, and where jobs of ours wait that are not held."""
     waiting = (
         select(Job.c.cluster_id, func.count().label("jobs"), cast(func.sum(Job.c.width), BigInteger).label("cores"))
@@ -83,10 +83,12 @@ def list_queues(conn: Connection) -> list[Queue]:
         .outerjoin(keep, keep.c.cluster_id == waiting.c.cluster_id)
         .order_by(waiting.c.cluster_id)
     )
-    return read_all(conn, Queue, statement)
+    return read_all(conn, QueueLoad, statement)
 
 
-def list_unwanted(conn: Connection, max_waiting: Mapping[int, tuple[int, int]], patience: Patience) -> list[Unwanted]:
+def list_unwanted(
+    conn: Connection, max_waiting: Mapping[int, tuple[int, int]], patience: WaitLimits
+) -> list[UnwantedJob]:
     """Jobs on these clusters that nobody has asked to kill yet.
 
     `max_waiting` by cluster: how many may wait, and to how many an excess is cut that no longer is of use.
@@ -100,7 +102,7 @@ def list_unwanted(conn: Connection, max_waiting: Mapping[int, tuple[int, int]], 
             _late(clusters, patience.walltime),
         )
     )
-    return sorted(Unwanted(job_id, KillReason(reason)) for job_id, reason in jobs)
+    return sorted(UnwantedJob(job_id, KillReason(reason)) for job_id, reason in jobs)
 
 
 def list_over(
@@ -124,7 +126,7 @@ def _over() -> Select[int, str]:
     )
 
 
-def _excess(clusters: TableValuedAlias, patience: Patience) -> Select[int, str]:
+def _excess(clusters: TableValuedAlias, patience: WaitLimits) -> Select[int, str]:
     """Jobs waiting beyond a cluster's limit, or beyond what is of use, the newest; held ones are in nobody's way."""
     place = func.row_number().over(partition_by=Job.c.cluster_id, order_by=Job.c.id).label("place")
     settled = and_(Job.c.submitted_at <= func.now() - timedelta(seconds=SETTLED), may_move(patience.moves))
@@ -138,7 +140,7 @@ def _excess(clusters: TableValuedAlias, patience: Patience) -> Select[int, str]:
     return select(waiting.c.id, waiting.c.reason).where(or_(waiting.c.place > waiting.c.max_waiting, is_idle))
 
 
-def _waiting_too_long(clusters: TableValuedAlias, patience: Patience) -> Select[int, str]:
+def _waiting_too_long(clusters: TableValuedAlias, patience: WaitLimits) -> Select[int, str]:
     """Jobs that have waited too long, the newest, as many as have free cores on other clusters of their campaigns.
 
     The time for which they were held does not count.

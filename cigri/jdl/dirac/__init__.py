@@ -1,5 +1,5 @@
 """DIRAC's own job description language, read as a campaign of CiGri: text to tokens, attributes, sequences, fields."""
 
-from cigri.jdl.dirac.translation import Translation, is_dirac, translate
+from cigri.jdl.dirac.translation import TranslatedJob, is_dirac, translate
 
-__all__ = ["Translation", "is_dirac", "translate"]
+__all__ = ["TranslatedJob", "is_dirac", "translate"]

@@ -10,8 +10,8 @@ from bisect import bisect_right
 from decimal import Decimal
 from typing import NamedTuple, NoReturn
 
-from cigri.errors import DescriptionError, Problem
-from cigri.formats.lexer import END_OF_TEXT, Token, Tokens
+from cigri.errors import DescriptionError, DescriptionProblem
+from cigri.formats.lexer import END_OF_TEXT, Lexer, LexerToken
 
 DEEPEST_VALUE = 20
 LONGEST_NUMBER = 30
@@ -35,7 +35,7 @@ _WORD = re.compile(r"[^\s;,=\[\]{}]{1,40}|.", re.DOTALL)
 JdlScalar = str | int | Decimal | bool
 
 
-class Position(NamedTuple):
+class TextPosition(NamedTuple):
     """Both count from 1."""
 
     line: int
@@ -45,15 +45,15 @@ class Position(NamedTuple):
         return f"line {self.line}, column {self.column}"
 
 
-class Attribute(NamedTuple):
+class JdlAttribute(NamedTuple):
     """What stands behind a `=`, and where its name stands."""
 
     name: str
     value: "JdlValue"
-    place: Position
+    place: TextPosition
 
 
-Section = dict[str, Attribute]
+Section = dict[str, JdlAttribute]
 """Attributes by their names in small letters: DIRAC's are read in any case."""
 
 JdlValue = JdlScalar | list["JdlValue"] | Section
@@ -68,7 +68,7 @@ class _JdlReader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._lines = [0, *(line.end() for line in re.finditer("\n", text))]
-        self._tokens = Tokens(text, _TOKEN, self._fail_where_no_token_is, _meaning)
+        self._tokens = Lexer(text, _TOKEN, self._fail_where_no_token_is, _meaning)
 
     def whole(self) -> Section:
         is_bracketed = self._takes("[")
@@ -86,7 +86,7 @@ class _JdlReader:
             attribute = self._attribute(depth)
             if first := section.get(attribute.name.lower()):
                 message = f"{attribute.name} is given twice, first in {first.place}"
-                raise DescriptionError([Problem(str(attribute.place), message, "leave one of them out")])
+                raise DescriptionError([DescriptionProblem(str(attribute.place), message, "leave one of them out")])
             section[attribute.name.lower()] = attribute
             if not self._takes(";") and not self._is_at_end(closing):
                 self._fail("expected ';' behind the value", f"end {attribute.name} with ';'")
@@ -95,12 +95,12 @@ class _JdlReader:
     def _is_at_end(self, closing: str) -> bool:
         return self._tokens.is_next("mark", closing) if closing else self._tokens.next.kind == END_OF_TEXT
 
-    def _attribute(self, depth: int) -> Attribute:
+    def _attribute(self, depth: int) -> JdlAttribute:
         if self._tokens.next.kind != "name":
             self._fail("expected the name of an attribute")
         name = self._tokens.take()
         self._expect("=")
-        return Attribute(name.text, self._value(depth), self._position(name.at))
+        return JdlAttribute(name.text, self._value(depth), self._position(name.at))
 
     def _value(self, depth: int) -> JdlValue:
         if depth > DEEPEST_VALUE:
@@ -131,7 +131,7 @@ class _JdlReader:
             if not self._takes(","):
                 self._fail("expected ',' or '}' in a list")
 
-    def _number(self, token: Token) -> int | Decimal:
+    def _number(self, token: LexerToken) -> int | Decimal:
         if len(token.text) <= LONGEST_NUMBER:
             if token.text.lstrip("+-").isdigit():
                 return int(token.text)
@@ -146,9 +146,9 @@ class _JdlReader:
         if not self._takes(mark):
             self._fail(f"expected {mark!r}")
 
-    def _position(self, at: int) -> Position:
+    def _position(self, at: int) -> TextPosition:
         line = bisect_right(self._lines, at)
-        return Position(line, at - self._lines[line - 1] + 1)
+        return TextPosition(line, at - self._lines[line - 1] + 1)
 
     def _fail(self, message: str, hint: str = "") -> NoReturn:
         self._fail_at(self._tokens.next.at, f"{message}: {self._tokens.next.shown}", hint)
@@ -157,7 +157,7 @@ class _JdlReader:
         self._fail_at(at, *_fault(self._text, at))
 
     def _fail_at(self, at: int, message: str, hint: str) -> NoReturn:
-        raise DescriptionError([Problem(str(self._position(at)), message, hint)])
+        raise DescriptionError([DescriptionProblem(str(self._position(at)), message, hint)])
 
 
 def _meaning(kind: str, text: str) -> str:

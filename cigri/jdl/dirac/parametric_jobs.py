@@ -10,11 +10,11 @@ from decimal import Decimal
 from itertools import islice
 from typing import NamedTuple
 
-from cigri.errors import Problem
-from cigri.jdl.dirac.grammar import Attribute, JdlScalar, JdlValue, Section
+from cigri.errors import DescriptionProblem
+from cigri.jdl.dirac.grammar import JdlAttribute, JdlScalar, JdlValue, Section
 from cigri.jdl.parameters import RESERVED, Parameter
 from cigri.jdl.problems import MOST_SHOWN, shown
-from cigri.jdl.sweep import MOST_TASKS, Countable
+from cigri.jdl.sweep import MOST_TASKS, SizedIterable
 
 SLOT_LETTERS = UNNAMED, NUMBER, _ = "s", "n", "j"
 JOB_NAME = "{CAMPAIGN_ID}.{index}"
@@ -67,11 +67,11 @@ class TaskNumbers:
 
 
 @dataclass(frozen=True)
-class Rows:
+class ParameterRows:
     """A parameter for each task, made of a value of each column; without columns one that says nothing."""
 
     count: int
-    columns: Mapping[str, Countable[str]]
+    columns: Mapping[str, SizedIterable[str]]
 
     def __len__(self) -> int:
         return self.count
@@ -82,18 +82,18 @@ class Rows:
         return (dict(zip(self.columns, row, strict=True)) for row in zip(*self.columns.values(), strict=True))
 
 
-class Sequences(NamedTuple):
+class ParameterSequences(NamedTuple):
     """The values of each name, all equally many; `UNNAMED` is the name of the sequence without one."""
 
     length: int
-    values: dict[str, Countable[str]]
+    values: dict[str, SizedIterable[str]]
 
-    def parameters(self, names: Collection[str]) -> Rows:
+    def parameters(self, names: Collection[str]) -> ParameterRows:
         """A parameter for each task, with values for these names; a name without a sequence is left out."""
         columns = {name: self.values[name] for name in sorted(names & self.values.keys())}
         if NUMBER in names:
             columns[NUMBER] = TaskNumbers(self.length)
-        return Rows(self.length, columns)
+        return ParameterRows(self.length, columns)
 
 
 def is_of_sequences(attribute: str) -> bool:
@@ -102,7 +102,7 @@ def is_of_sequences(attribute: str) -> bool:
     return head == "parameters" or head in map(str.lower, SETTINGS)
 
 
-def read_sequences(section: Section, problems: list[Problem]) -> Sequences | None:
+def read_sequences(section: Section, problems: list[DescriptionProblem]) -> ParameterSequences | None:
     """None: the section names none, or something is wrong, which is added to `problems`."""
     before = len(problems)
     given = [attribute for name, attribute in section.items() if name.partition(".")[0] == "parameters"]
@@ -115,7 +115,7 @@ def read_sequences(section: Section, problems: list[Problem]) -> Sequences | Non
     if len(lengths) > 1 and len(problems) == before:
         listed = ", ".join(f"{attribute.name} {len(values[_name(attribute, [])])}" for attribute in given[:MOST_SHOWN])
         problems.append(_problem(given[0], f"all sequences must be equally long: {listed}"))
-    return Sequences(lengths.pop(), values) if given and len(problems) == before else None
+    return ParameterSequences(lengths.pop(), values) if given and len(problems) == before else None
 
 
 def used_names(texts: Iterable[str]) -> set[str]:
@@ -145,7 +145,7 @@ def _kept(text: str, names: Collection[str]) -> str:
     return text.replace("{", "{{").replace("}", "}}") if names else text
 
 
-def _sequence(section: Section, attribute: Attribute, problems: list[Problem]) -> Countable[str]:
+def _sequence(section: Section, attribute: JdlAttribute, problems: list[DescriptionProblem]) -> SizedIterable[str]:
     """Empty when it is wrong."""
     suffix = _suffix(attribute).lower()
     settings = {name: section[key] for name in SETTINGS if (key := name.lower() + suffix) in section}
@@ -161,7 +161,7 @@ def _sequence(section: Section, attribute: Attribute, problems: list[Problem]) -
             return _counted(attribute, count, settings, problems)
 
 
-def _listed(attribute: Attribute, values: Sequence[JdlValue], problems: list[Problem]) -> Sequence[str]:
+def _listed(attribute: JdlAttribute, values: Sequence[JdlValue], problems: list[DescriptionProblem]) -> Sequence[str]:
     if wrong := next((value for value in values if isinstance(value, list | dict)), None):
         problems.append(_problem(attribute, f"a value is text or a number, not {shown(wrong)}"))
         return []
@@ -172,8 +172,11 @@ def _listed(attribute: Attribute, values: Sequence[JdlValue], problems: list[Pro
 
 
 def _counted(
-    attribute: Attribute, count: int | Decimal, settings: Mapping[str, Attribute], problems: list[Problem]
-) -> Countable[str]:
+    attribute: JdlAttribute,
+    count: int | Decimal,
+    settings: Mapping[str, JdlAttribute],
+    problems: list[DescriptionProblem],
+) -> SizedIterable[str]:
     if not isinstance(count, int) or not 0 < count <= MOST_TASKS:
         problems.append(_problem(attribute, f"expected a whole number from 1 to {MOST_TASKS}, not {count}"))
         return []
@@ -207,7 +210,7 @@ def _fault_of(steps: ParameterSteps) -> str:
     return ""
 
 
-def _number(attribute: Attribute | None, default: int, problems: list[Problem]) -> Decimal:
+def _number(attribute: JdlAttribute | None, default: int, problems: list[DescriptionProblem]) -> Decimal:
     if attribute is None:
         return Decimal(default)
     if isinstance(attribute.value, bool) or not isinstance(attribute.value, int | Decimal):
@@ -223,17 +226,17 @@ def _written(value: JdlScalar) -> str:
     return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
 
-def _suffix(attribute: Attribute) -> str:
+def _suffix(attribute: JdlAttribute) -> str:
     """`.A` of `ParameterStart.A`."""
     return attribute.name[attribute.name.index(".") :] if "." in attribute.name else ""
 
 
-def _name(attribute: Attribute, problems: list[Problem]) -> str:
+def _name(attribute: JdlAttribute, problems: list[DescriptionProblem]) -> str:
     name = _suffix(attribute).lstrip(".")
     if name in SLOT_LETTERS or name in RESERVED:
         problems.append(_problem(attribute, f"%{name} has a meaning of its own", "choose another name"))
     return name or UNNAMED
 
 
-def _problem(attribute: Attribute, message: str, hint: str = "") -> Problem:
-    return Problem(str(attribute.place), f"{attribute.name}: {message}", hint)
+def _problem(attribute: JdlAttribute, message: str, hint: str = "") -> DescriptionProblem:
+    return DescriptionProblem(str(attribute.place), f"{attribute.name}: {message}", hint)

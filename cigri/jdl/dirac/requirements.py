@@ -3,8 +3,8 @@
 from decimal import Decimal
 from typing import Any
 
-from cigri.errors import Problem, RequirementError
-from cigri.jdl.dirac.grammar import Attribute, JdlValue, Section
+from cigri.errors import DescriptionProblem, RequirementError
+from cigri.jdl.dirac.grammar import JdlAttribute, JdlValue, Section
 from cigri.requirements import BUILT_IN, parse_requirement
 
 SECTION = "Requirements"
@@ -12,7 +12,7 @@ DIRAC_KEYWORDS = ("Site", "Sites", "BannedSite", "BannedSites", "Platform", "Pla
 """Those that may stand beside the section; CPUTime is the walltime there."""
 
 
-def read_requirements(section: Section, problems: list[Problem]) -> dict[str, Any]:
+def read_requirements(section: Section, problems: list[DescriptionProblem]) -> dict[str, Any]:
     """The field `requirements`; empty where nothing is wanted, or something is wrong, which is added to `problems`."""
     before = len(problems)
     given = _given(section, problems)
@@ -25,14 +25,14 @@ def read_requirements(section: Section, problems: list[Problem]) -> dict[str, An
     return raw if len(problems) == before else {}
 
 
-def _given(section: Section, problems: list[Problem]) -> dict[str, Attribute]:
+def _given(section: Section, problems: list[DescriptionProblem]) -> dict[str, JdlAttribute]:
     """All that is wanted, by names in small letters."""
     given = {name.lower(): section[name.lower()] for name in DIRAC_KEYWORDS if name.lower() in section}
     whole = section.get(SECTION.lower())
     if whole is None or whole.value == "":
         return given
     if isinstance(whole.value, str):
-        return {**given, "where": Attribute("where", whole.value, whole.place)}
+        return {**given, "where": JdlAttribute("where", whole.value, whole.place)}
     if not isinstance(whole.value, dict):
         problems.append(_problem(whole, "expected a section, or an expression in quotes", "write [Memory = 4000;]"))
         return given
@@ -43,7 +43,7 @@ def _given(section: Section, problems: list[Problem]) -> dict[str, Attribute]:
     return given
 
 
-def _plain(attribute: Attribute, problems: list[Problem]) -> object:
+def _plain(attribute: JdlAttribute, problems: list[DescriptionProblem]) -> object:
     """As JSON has it."""
 
     def plain(value: JdlValue) -> object:
@@ -61,7 +61,7 @@ def _plain(attribute: Attribute, problems: list[Problem]) -> object:
     return plain(attribute.value)
 
 
-def _located(problem: Problem, given: dict[str, Attribute]) -> Problem:
+def _located(problem: DescriptionProblem, given: dict[str, JdlAttribute]) -> DescriptionProblem:
     """Told of the attribute where it was written; a column is that of its text."""
     name, _, column = problem.place.partition(", ")
     attribute = given.get(name.lower()) or next(other for key, other in given.items() if key.startswith(name.lower()))
@@ -69,5 +69,5 @@ def _located(problem: Problem, given: dict[str, Attribute]) -> Problem:
     return _problem(attribute, message, problem.hint)
 
 
-def _problem(attribute: Attribute, message: str, hint: str = "") -> Problem:
-    return Problem(str(attribute.place), f"{attribute.name}: {message}", hint)
+def _problem(attribute: JdlAttribute, message: str, hint: str = "") -> DescriptionProblem:
+    return DescriptionProblem(str(attribute.place), f"{attribute.name}: {message}", hint)

@@ -7,14 +7,14 @@ from decimal import Decimal
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from cigri.errors import DescriptionError, Problem
+from cigri.errors import DescriptionError, DescriptionProblem
 from cigri.jdl.command import MACROS
-from cigri.jdl.dirac.grammar import Attribute, JdlValue, Section, parse
+from cigri.jdl.dirac.grammar import JdlAttribute, JdlValue, Section, parse
 from cigri.jdl.dirac.parametric_jobs import (
     NUMBER,
     UNNAMED,
-    Rows,
-    Sequences,
+    ParameterRows,
+    ParameterSequences,
     is_of_sequences,
     read_sequences,
     substituted,
@@ -22,7 +22,7 @@ from cigri.jdl.dirac.parametric_jobs import (
     without_marks,
 )
 from cigri.jdl.dirac.requirements import DIRAC_KEYWORDS, SECTION, read_requirements
-from cigri.jdl.problems import CountedFaults, cut, did_you_mean, shown
+from cigri.jdl.problems import ProblemCounter, cut, did_you_mean, shown
 
 DIRAC_FIELDS = {
     "JobName": "name",
@@ -51,14 +51,14 @@ _BEGIN = re.compile(rf"{_BLANK}(?:\[{_BLANK}{_ENTRY}|{_ENTRY}[^\n]*;[ \t]*(?:\#|
 _MACRO = re.compile("|".join(re.escape(f"{{{name}}}") for name in sorted(MACROS)))
 
 
-class Translation(NamedTuple):
+class TranslatedJob(NamedTuple):
     """The fields of a campaign but its tasks (docs/reference/jdl.md), and by field the attribute that says most."""
 
     fields: dict[str, Any]
-    tasks: Rows
-    attributes: Mapping[str, Attribute]
+    tasks: ParameterRows
+    attributes: Mapping[str, JdlAttribute]
 
-    def located(self, problem: Problem) -> Problem:
+    def located(self, problem: DescriptionProblem) -> DescriptionProblem:
         """A problem with a field, told of the attribute where it was written."""
         attribute = self.attributes.get(re.split(r"[.\[]", problem.place)[0])
         if attribute is None:
@@ -71,9 +71,9 @@ def is_dirac(text: str) -> bool:
     return _BEGIN.match(text) is not None
 
 
-def translate(text: str) -> Translation:
+def translate(text: str) -> TranslatedJob:
     """Raise DescriptionError with all that is wrong, or has no meaning here."""
-    job = _Job(parse(text))
+    job = _DiracJob(parse(text))
     job.check_names()
     sequences = read_sequences(job.section, job.problems)
     names = job.names_used(sequences)
@@ -82,16 +82,16 @@ def translate(text: str) -> Translation:
     if job.problems:
         raise DescriptionError(job.problems)
     attributes = {field: job.section[name.lower()] for name, field in reversed(DIRAC_FIELDS.items()) if job.has(name)}
-    tasks = sequences.parameters(names) if sequences else Rows(1, {})
-    return Translation(fields, tasks, attributes)
+    tasks = sequences.parameters(names) if sequences else ParameterRows(1, {})
+    return TranslatedJob(fields, tasks, attributes)
 
 
-class _Job:
+class _DiracJob:
     """The attributes of a job, and what is wrong with them."""
 
     def __init__(self, section: Section) -> None:
         self.section = section
-        self.problems: list[Problem] = []
+        self.problems: list[DescriptionProblem] = []
 
     def fields(self, names: Collection[str], *, has_sequences: bool) -> dict[str, Any]:
         """`names`: of the sequences that the job's texts hold."""
@@ -119,7 +119,7 @@ class _Job:
 
     def check_names(self) -> None:
         """Nothing is left out in silence."""
-        unknown = CountedFaults(self.problems, "attributes are unknown")
+        unknown = ProblemCounter(self.problems, "attributes are unknown")
         for name, attribute in self.section.items():
             if name not in KNOWN_ATTRIBUTES and not is_of_sequences(name):
                 hint = "" if unknown.is_full else did_you_mean(name, KNOWN_ATTRIBUTES)
@@ -130,7 +130,7 @@ class _Job:
             if self.has(name) and not _is_nothing(self.section[name.lower()].value):
                 self._complain(name, f"{capability} is not supported yet", "leave it out")
         if not self.has("Executable"):
-            self.problems.append(Problem("the description", "Executable is missing"))
+            self.problems.append(DescriptionProblem("the description", "Executable is missing"))
 
     def check_outputs(self) -> None:
         """What a task writes to its output and its errors is kept for all tasks; other files are not fetched."""
@@ -139,10 +139,10 @@ class _Job:
         if other := next(others, ""):
             self._complain("OutputSandbox", f"only StdOutput and StdError are kept, not {shown(other)}")
 
-    def names_used(self, sequences: Sequences | None) -> set[str]:
+    def names_used(self, sequences: ParameterSequences | None) -> set[str]:
         """Of the sequences, those that the job's texts hold."""
         used: set[str] = set()
-        faults = CountedFaults(self.problems, "marks stand for no sequence")
+        faults = ProblemCounter(self.problems, "marks stand for no sequence")
         for name in ("JobName", "Executable", "Arguments", "ExecutionEnvironment"):
             texts = self._texts(name)
             here = used_names(texts) if sequences else set()
@@ -172,7 +172,7 @@ class _Job:
         return [text for text in values if isinstance(text, str)]
 
     def _complain(self, name: str, message: str, hint: str = "") -> None:
-        problem = Problem(str(self.section[name.lower()].place), f"{name}: {message}", hint)
+        problem = DescriptionProblem(str(self.section[name.lower()].place), f"{name}: {message}", hint)
         if problem not in self.problems:
             self.problems.append(problem)
 

@@ -2,11 +2,11 @@
 
 from cigri.estimates.clamping import LARGEST_PLAUSIBLE, known_speed, known_within, within
 from cigri.flow.tasks import Backlog
-from cigri.flow.views.job_sizing import Crew, Ground, SharePace
-from cigri.flow.views.stragglers import LiveTry
+from cigri.flow.views.job_sizing import DurationStatistics, JobSizingStatistics, LiveJobTotals
+from cigri.flow.views.stragglers import Straggler
 
 
-def plausible_ground(ground: Ground) -> Ground:
+def plausible_ground(ground: DurationStatistics) -> DurationStatistics:
     """A speed that is none is not known: None."""
     return ground._replace(
         seconds=within(ground.seconds, LARGEST_PLAUSIBLE),
@@ -18,7 +18,7 @@ def plausible_ground(ground: Ground) -> Ground:
     )
 
 
-def plausible_try(live: LiveTry) -> LiveTry:
+def plausible_try(live: Straggler) -> Straggler:
     """What is not known stays None: it has not begun to run, or wait, or never ran before."""
     ran, waited, expected = known_within(live.ran), known_within(live.waited), known_within(live.expected)
     return live._replace(ran=ran, waited=waited, expected=expected)
@@ -29,12 +29,12 @@ def plausible_backlog(backlog: Backlog) -> Backlog:
     return backlog._replace(expected=within(backlog.expected, LARGEST_PLAUSIBLE), longest=within(backlog.longest))
 
 
-def plausible_crew(crew: Crew) -> Crew:
+def plausible_crew(crew: LiveJobTotals) -> LiveJobTotals:
     """`ran` is a sum over all its jobs."""
     return crew._replace(ran=within(crew.ran, LARGEST_PLAUSIBLE))
 
 
-def plausible_pace(pace: SharePace) -> SharePace:
+def plausible_pace(pace: JobSizingStatistics) -> JobSizingStatistics:
     """Sums of seconds and of their squares may be larger than single times."""
     return pace._replace(
         seconds=within(pace.seconds, LARGEST_PLAUSIBLE),

@@ -14,18 +14,18 @@ from math import exp, inf
 from cigri.estimates.clamping import within
 from cigri.estimates.completion import expected_seconds, longest_within
 from cigri.estimates.durations import added, longest, mean_beyond, scaled, with_running
-from cigri.estimates.speeds import FEWEST_FOR_SPEED, WorkDone, known_speeds
-from cigri.flow.views.job_sizing import Ground
-from cigri.flow.views.stragglers import LiveTry
+from cigri.estimates.speeds import FEWEST_FOR_SPEED, CompletedWork, known_speeds
+from cigri.flow.views.job_sizing import DurationStatistics
+from cigri.flow.views.stragglers import Straggler
 from modules.campaign_schedulers.jobs.clamped_inputs import plausible_ground, plausible_try
 
 LATE_FACTOR = 1.25  # times what it took before; a task that still runs then is another one
 
 
-class Outlook:
+class CompletionModel:
     """How long tasks last and jobs wait on each cluster of a campaign, as measured; `tries` are what runs so far."""
 
-    def __init__(self, grounds: Sequence[Ground], tries: Sequence[LiveTry] = ()) -> None:
+    def __init__(self, grounds: Sequence[DurationStatistics], tries: Sequence[Straggler] = ()) -> None:
         grounds, tries = [*map(plausible_ground, grounds)], [*map(plausible_try, tries)]
         self._grounds = {ground.cluster_id: ground for ground in grounds}
         measured = {ground.cluster_id: ground for ground in grounds if ground.done >= FEWEST_FOR_SPEED}
@@ -80,7 +80,7 @@ class Outlook:
         """Cores of a job there."""
         return self._grounds[cluster_id].width
 
-    def remaining(self, live: LiveTry) -> float:
+    def remaining(self, live: Straggler) -> float:
         """Seconds until this attempt ends with success, if nothing else is done; inf: its cluster is away.
 
         Tasks `ahead` in its job come first. What waits is expected to wait as long again as it has, or the usual delay.
@@ -123,8 +123,9 @@ class Outlook:
         return self._speeds.get(cluster_id, max(self._speeds.values(), default=1.0))
 
 
-def _known_speeds(grounds: Sequence[Ground]) -> dict[int, float]:
+def _known_speeds(grounds: Sequence[DurationStatistics]) -> dict[int, float]:
     works = {
-        ground.cluster_id: WorkDone(ground.done, ground.seconds, ground.known, ground.expected) for ground in grounds
+        ground.cluster_id: CompletedWork(ground.done, ground.seconds, ground.known, ground.expected)
+        for ground in grounds
     }
     return known_speeds(works, {ground.cluster_id: ground.speed for ground in grounds if ground.speed is not None})

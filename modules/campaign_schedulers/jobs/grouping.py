@@ -26,8 +26,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from cigri.flow.offers import TakenOffer
-from cigri.flow.views.job_sizing import SharePace
+from cigri.flow.offers import ClaimedOffer
+from cigri.flow.views.job_sizing import JobSizingStatistics
 from cigri.states import CampaignType
 from modules.campaign_schedulers.jobs.clamped_inputs import plausible_pace
 
@@ -42,7 +42,7 @@ ROUNDS_OF_JOBS = 2  # of jobs for each place, while there are tasks
 SOON = 2.0  # seconds in which a cluster may do all that waits; in longer ones it may fall silent
 
 
-class OfferedRoom(NamedTuple):
+class OfferedJobCounts(NamedTuple):
     """`offered` jobs of one task; `here` with those that this cluster has, `everywhere` with those of all clusters.
 
     These jobs of all clusters carry `carried` tasks. `at_once` of those offered start at once.
@@ -56,7 +56,7 @@ class OfferedRoom(NamedTuple):
     at_once: int = 0
 
 
-class Size(NamedTuple):
+class JobSize(NamedTuple):
     """How many tasks a job carries at the most, how many of them it runs side by side, and how many jobs may do so."""
 
     tasks: int = 1
@@ -64,20 +64,20 @@ class Size(NamedTuple):
     jobs: int | None = None
 
 
-def size(pace: SharePace, room: OfferedRoom, target: float) -> Size:
+def size(pace: JobSizingStatistics, room: OfferedJobCounts, target: float) -> JobSize:
     """What a job of this offer carries; `target`: seconds that its tasks last together, 0: always one task a job."""
     pace = plausible_pace(pace)
     rate = start_rate(pace.starts)
     if not target or pace.done < 2 or rate is None:
-        return Size()
+        return JobSize()
     each = mean(pace) + TASK_START
     needed = room.here / (SHARE_OF_ROOM * rate)
     if each >= needed:
-        return Size()
+        return JobSize()
     lack = min(needed / (target if pace.is_temporal else each), float(pace.side))
     side = max(1, min(math.ceil(lack), room.offered))
     if not pace.is_temporal:
-        return Size(side, side)
+        return JobSize(side, side)
     length = max(target, needed / side)
     if pace.deaths:
         length = min(length, pace.lived / pace.deaths)
@@ -87,22 +87,22 @@ def size(pace: SharePace, room: OfferedRoom, target: float) -> Size:
     most = int(min(length / each, max(fair, worth), MOST_GROWTH * pace.done / side))
     fitting = bisect_right(range(1, most + 1), room.walltime - NOTICE, key=lambda tasks: longest(tasks, pace))
     tasks = max(1, fitting) * side
-    return Size(tasks, side, math.ceil(share / tasks) if worth > fair else None)
+    return JobSize(tasks, side, math.ceil(share / tasks) if worth > fair else None)
 
 
-def _share(pace: SharePace, room: OfferedRoom, each: float) -> float:
+def _share(pace: JobSizingStatistics, room: OfferedJobCounts, each: float) -> float:
     """Of the waiting tasks, those that this cluster may get at once: a mean of few is not believed for many."""
     if pace.waiting <= MOST_GROWTH * pace.done and pace.waiting * each <= room.at_once * min(pace.cycle, SOON):
         return pace.waiting
     return max(0.0, (pace.waiting + room.carried) * room.here / room.everywhere - pace.carried)
 
 
-def mean(pace: SharePace) -> float:
+def mean(pace: JobSizingStatistics) -> float:
     """Seconds that a task takes: (seconds of the done ones + those of the running so far) / done (see above)."""
     return (pace.seconds + pace.under_way) / pace.done
 
 
-def longest(tasks: int, pace: SharePace) -> float:
+def longest(tasks: int, pace: JobSizingStatistics) -> float:
     """Seconds that so many tasks take at the most: the mean itself is known from `done` of them only."""
     variance = max(0.0, (pace.squares - pace.seconds**2 / pace.done) / (pace.done - 1))
     spread = math.sqrt(variance * (tasks + tasks**2 / pace.done))
@@ -123,13 +123,13 @@ def start_rate(starts: Sequence[float]) -> float | None:
 
 # What the jobs of each offer may carry; pure.
 
-Paces = Mapping[tuple[int, int], SharePace]
+Paces = Mapping[tuple[int, int], JobSizingStatistics]
 
-Sizes = Mapping[tuple[int, int], Size]
+Sizes = Mapping[tuple[int, int], JobSize]
 """What a job may carry, by campaign and cluster."""
 
 
-def sizes_of(offers: Sequence[TakenOffer], paces: Paces, target: float) -> Sizes:
+def sizes_of(offers: Sequence[ClaimedOffer], paces: Paces, target: float) -> Sizes:
     """How many tasks a job of each offer takes; a test campaign tries every cluster with one task."""
     wanted = [offer for offer in offers if offer.type is not CampaignType.TEST]
     places = Counter({key: pace.live for key, pace in paces.items()})
@@ -145,14 +145,14 @@ def sizes_of(offers: Sequence[TakenOffer], paces: Paces, target: float) -> Sizes
         key = offer.campaign_id, offer.cluster_id
         campaign_id = offer.campaign_id
         at_once = min(offer.jobs, offer.at_once)
-        room = OfferedRoom(
+        room = OfferedJobCounts(
             offer.jobs, places[key], everywhere[campaign_id], offer.walltime, carried[campaign_id], at_once
         )
         sizes[key] = size(paces[key], room, target)
     return sizes
 
 
-def limited(offer: TakenOffer, sizes: Sizes) -> TakenOffer:
-    """No more jobs than `Size.jobs` says; one that runs tasks side by side counts for as many."""
-    size = sizes.get((offer.campaign_id, offer.cluster_id), Size())
+def limited(offer: ClaimedOffer, sizes: Sizes) -> ClaimedOffer:
+    """No more jobs than `JobSize.jobs` says; one that runs tasks side by side counts for as many."""
+    size = sizes.get((offer.campaign_id, offer.cluster_id), JobSize())
     return offer if size.jobs is None else offer._replace(jobs=min(offer.jobs, size.jobs * size.side))

@@ -12,21 +12,21 @@ from math import inf
 from typing import NamedTuple
 
 from cigri.flow.tasks import Backlog
-from cigri.flow.views.job_sizing import Crew
+from cigri.flow.views.job_sizing import LiveJobTotals
 from modules.campaign_schedulers.jobs.clamped_inputs import plausible_backlog, plausible_crew
-from modules.campaign_schedulers.jobs.completion_model import Outlook
+from modules.campaign_schedulers.jobs.completion_model import CompletionModel
 
 JUST_OVER = 1 + 1e-9
 
 
-class Offered(NamedTuple):
+class OfferedJobs(NamedTuple):
     """`jobs` that may be sent to a cluster, of which `at_once` start at once."""
 
     jobs: int
     at_once: int
 
 
-class Portion(NamedTuple):
+class TaskAllotment(NamedTuple):
     """So many jobs go to the cluster, of tasks of at most `longest` seconds at speed 1."""
 
     cluster_id: int
@@ -35,8 +35,8 @@ class Portion(NamedTuple):
 
 
 def portions(
-    outlook: Outlook, crews: Mapping[int, Crew], backlog: Backlog, offered: Mapping[int, Offered]
-) -> list[Portion]:
+    outlook: CompletionModel, crews: Mapping[int, LiveJobTotals], backlog: Backlog, offered: Mapping[int, OfferedJobs]
+) -> list[TaskAllotment]:
     """Of each of the clusters offered, the fastest first: what starts at once, and then what waits there."""
     backlog, crews = plausible_backlog(backlog), {id: plausible_crew(crew) for id, crew in crews.items()}
     end = earliest_end(outlook, crews, backlog, offered)
@@ -50,16 +50,20 @@ def portions(
             seconds = outlook.longest_within(id, end) / (1 + _behind(crews[id], offer) if waits else 1)
             if id == best and is_best_in_time:
                 seconds = max(seconds, backlog.longest)
-            shared.append(Portion(id, offer.jobs - offer.at_once if waits else offer.at_once, seconds * JUST_OVER))
+            shared.append(
+                TaskAllotment(id, offer.jobs - offer.at_once if waits else offer.at_once, seconds * JUST_OVER)
+            )
     return [portion for portion in shared if portion.jobs]
 
 
-def _behind(crew: Crew, offer: Offered) -> float:
+def _behind(crew: LiveJobTotals, offer: OfferedJobs) -> float:
     """Tasks like these that go before the last of them on each core."""
     return (crew.waiting + offer.jobs - offer.at_once) / max(crew.running + offer.at_once, 1)
 
 
-def earliest_end(outlook: Outlook, crews: Mapping[int, Crew], backlog: Backlog, offered: Collection[int]) -> float:
+def earliest_end(
+    outlook: CompletionModel, crews: Mapping[int, LiveJobTotals], backlog: Backlog, offered: Collection[int]
+) -> float:
     """Seconds until the campaign ends, if it gets what it is offered and keeps what it has: a bound from below.
 
     The larger of (work left at speed 1 - what the running jobs have done) / (speeds of its cores, summed), as if work

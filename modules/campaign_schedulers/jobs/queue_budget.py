@@ -4,23 +4,23 @@ from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from cigri.flow.offers import TakenOffer
+from cigri.flow.offers import ClaimedOffer
 from cigri.flow.views.job_destinations import BucketShare
-from cigri.flow.views.queued_jobs import Queued
+from cigri.flow.views.queued_jobs import QueuedJobCounts
 from cigri.states import CampaignType
 
-EMPTY = Queued()
+EMPTY = QueuedJobCounts()
 NO_LIMITS: Mapping[int, int] = MappingProxyType({})
 
 
-class Waiting:
+class QueueOccupancy:
     """Jobs of all campaigns that wait for cores: as counted at the beginning of a pass, and those made in it."""
 
-    def __init__(self, queued: Mapping[int, Queued]) -> None:
+    def __init__(self, queued: Mapping[int, QueuedJobCounts]) -> None:
         self._queued = queued
         self._made = Counter[BucketShare]()
 
-    def behind(self, asked: int, offer: TakenOffer) -> int:
+    def behind(self, asked: int, offer: ClaimedOffer) -> int:
         """Those that ask for this, as far as they make up the ones on the cluster that find no free core."""
         there = self._queued.get(offer.cluster_id, EMPTY)
         counted = min(there.asked.get(asked, 0), max(0, there.jobs - offer.starting))
@@ -31,13 +31,16 @@ class Waiting:
         self._made.update(made)
 
 
-class Queues:
+class QueueBudget:
     """One campaign's offers; the jobs of each of its buckets ask for `asked`, beside its settings on a cluster."""
 
     def __init__(
-        self, offers: Mapping[int, TakenOffer], asked: Mapping[int, int] = NO_LIMITS, waiting: Waiting | None = None
+        self,
+        offers: Mapping[int, ClaimedOffer],
+        asked: Mapping[int, int] = NO_LIMITS,
+        waiting: QueueOccupancy | None = None,
     ) -> None:
-        self._offers, self._asked, self._waiting = offers, asked, waiting or Waiting({})
+        self._offers, self._asked, self._waiting = offers, asked, waiting or QueueOccupancy({})
         self._at_once = {cluster_id: offer.at_once for cluster_id, offer in offers.items()}
         self._made = Counter[BucketShare]()
 

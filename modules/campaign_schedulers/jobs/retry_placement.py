@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
 from cigri.flow.launches import NewJob
-from cigri.flow.offers import TakenOffer
+from cigri.flow.offers import ClaimedOffer
 from cigri.flow.tasks import WaitingTask
 from cigri.flow.views.job_destinations import BucketShare
 
@@ -15,7 +15,7 @@ Kind = tuple[int, int, bool]
 
 
 def elsewhere(
-    jobs: Sequence[NewJob], offers: Mapping[int, TakenOffer], closed: Collection[BucketShare] = ()
+    jobs: Sequence[NewJob], offers: Mapping[int, ClaimedOffer], closed: Collection[BucketShare] = ()
 ) -> list[NewJob]:
     """As many tasks as before, in jobs of the same sizes, no more of them on a cluster than it was offered.
 

@@ -4,38 +4,40 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from itertools import count
 
-from cigri.drivers import Capacity, RemoteState
-from cigri.errors import ArrayTooLarge, OutcomeUnknown, SubmissionRefused, Unreachable
-from modules.laboratory.cluster.execution import Execution
-from modules.laboratory.cluster.faults import Faults, Mishaps
-from modules.laboratory.cluster.ledger import Ledger
-from modules.laboratory.cluster.machine import Machine
-from modules.laboratory.cluster.meters import Meters, Use
-from modules.laboratory.cluster.runs import GridRun, LocalRun, Phase
-from modules.laboratory.cluster.scheduler import Scheduler
-from modules.laboratory.cluster.simulated_jobs import GridJob, JobSight, TaskEnd
-from modules.laboratory.cluster.simulated_queue import JobQueue
+from cigri.drivers import Capacity, RemoteJobState
+from cigri.errors import ArrayTooLarge, ClusterUnreachable, RemoteOutcomeUnknown, SubmissionRefused
+from modules.laboratory.cluster.execution import JobExecution
+from modules.laboratory.cluster.faults import FaultGenerator, FaultRates
+from modules.laboratory.cluster.ledger import JobLedger
+from modules.laboratory.cluster.machine import HardwareModel
+from modules.laboratory.cluster.meters import ClusterMeters, CoreUse
+from modules.laboratory.cluster.runs import GridJobRun, LocalJobRun, RunPhase
+from modules.laboratory.cluster.scheduler import SimulatedScheduler
+from modules.laboratory.cluster.simulated_jobs import ReportedJob, SimulatedJob, SimulatedTaskEnd
+from modules.laboratory.cluster.simulated_queue import SimulatedQueue
 from modules.laboratory.load import LocalJob
-from modules.laboratory.simulation_events import Agenda
+from modules.laboratory.simulation_events import SimulationEvents
 
 
-class BatchSystem:
+class SimulatedBatchSystem:
     """One cluster; `load` is sorted by submission. The same arguments and calls give the same history.
 
     Each question and order raises Unreachable during an outage, and happens at `now`: it is the caller who lets
     `answer_seconds()` pass.
     """
 
-    def __init__(self, name: str, machine: Machine, load: Iterable[LocalJob], faults: Faults, seed: int) -> None:
+    def __init__(
+        self, name: str, machine: HardwareModel, load: Iterable[LocalJob], faults: FaultRates, seed: int
+    ) -> None:
         self.name = name
         self.machine = machine
-        self.meters = Meters(machine.cores)
-        self._mishaps = Mishaps(faults, machine.nodes, seed)
-        self._agenda = Agenda()
-        self._ledger = Ledger()
-        self._backlog = JobQueue(machine.period, self._agenda, self.meters, lambda: self._scheduler.look())
-        self._execution = Execution(machine, self._mishaps, self._agenda, self.meters, self._ledger, self._backlog)
-        self._scheduler = Scheduler(machine, self._agenda, self._execution, self._backlog)
+        self.meters = ClusterMeters(machine.cores)
+        self._mishaps = FaultGenerator(faults, machine.nodes, seed)
+        self._agenda = SimulationEvents()
+        self._ledger = JobLedger()
+        self._backlog = SimulatedQueue(machine.period, self._agenda, self.meters, lambda: self._scheduler.look())
+        self._execution = JobExecution(machine, self._mishaps, self._agenda, self.meters, self._ledger, self._backlog)
+        self._scheduler = SimulatedScheduler(machine, self._agenda, self._execution, self._backlog)
         self._numbers = count(1)
         self._load = enumerate(load)
         self._crashes = self._mishaps.crashes()
@@ -64,10 +66,10 @@ class BatchSystem:
         per_job = machine.command_seconds_per_job + self._mishaps.faults.slowness
         return machine.command_seconds + per_job * len(self._backlog)
 
-    def submit(self, tag: str, owner: str, jobs: Sequence[GridJob]) -> list[str]:
+    def submit(self, tag: str, owner: str, jobs: Sequence[SimulatedJob]) -> list[str]:
         """Remote ids in the order of the jobs; SubmissionRefused, ArrayTooLarge: nothing was submitted.
 
-        OutcomeUnknown: it was submitted, and the answer is lost.
+        RemoteOutcomeUnknown: it was submitted, and the answer is lost.
         """
         self._hear()
         self._refuse(jobs)
@@ -78,7 +80,7 @@ class BatchSystem:
             self._ledger.enter(run)
             self._backlog.add(run)
         if self._mishaps.is_unanswered():
-            raise OutcomeUnknown(self.name, f"the answer to the submission of {tag} is lost")
+            raise RemoteOutcomeUnknown(self.name, f"the answer to the submission of {tag} is lost")
         return [run.remote_id for run in runs]
 
     def cancel(self, remote_ids: Collection[str]) -> None:
@@ -88,22 +90,22 @@ class BatchSystem:
             if (run := self._ledger.get(remote_id)) is not None:
                 self._cancel(run)
 
-    def live(self, owner: str, prefix: str) -> list[JobSight]:
+    def live(self, owner: str, prefix: str) -> list[ReportedJob]:
         """Waiting and running jobs of this owner whose tag starts so, oldest first."""
         self._hear()
         return self._ledger.live(owner, prefix)
 
-    def past(self, remote_ids: Collection[str]) -> list[JobSight]:
+    def past(self, remote_ids: Collection[str]) -> list[ReportedJob]:
         """What is known of these jobs, live ones too; one that the batch system has no trace of is not in the list."""
         self._hear()
         return self._ledger.past(remote_ids)
 
-    def find(self, tag: str) -> list[JobSight]:
+    def find(self, tag: str) -> list[ReportedJob]:
         """The jobs of one submission by its tag, for when its answer was lost; what `past` knows of them."""
         self._hear()
         return self._ledger.find(tag)
 
-    def ended_tasks(self, owner: str, acknowledged: Collection[int] = (), limit: int = 5000) -> list[TaskEnd]:
+    def ended_tasks(self, owner: str, acknowledged: Collection[int] = (), limit: int = 5000) -> list[SimulatedTaskEnd]:
         """Records of ended tasks, oldest first; each is there until its number is acknowledged."""
         self._hear()
         return self._ledger.take(owner, acknowledged, limit)
@@ -111,15 +113,15 @@ class BatchSystem:
     def capacity(self) -> Capacity:
         """In cores; those kept for a job until others are killed for it count as used."""
         self._hear()
-        free, unavailable = (self.meters.level(use) for use in (Use.FREE, Use.UNAVAILABLE))
+        free, unavailable = (self.meters.level(use) for use in (CoreUse.FREE, CoreUse.UNAVAILABLE))
         total = self.machine.cores
         return Capacity(total, free, total - free - unavailable, unavailable)
 
     def _hear(self) -> None:
         if not self.is_reachable():
-            raise Unreachable(self.name, "the front-end does not answer (a simulated outage)")
+            raise ClusterUnreachable(self.name, "the front-end does not answer (a simulated outage)")
 
-    def _refuse(self, jobs: Sequence[GridJob]) -> None:
+    def _refuse(self, jobs: Sequence[SimulatedJob]) -> None:
         machine = self.machine
         if len(jobs) > machine.largest_array:
             raise ArrayTooLarge(f"{self.name} takes arrays of at most {machine.largest_array}", machine.largest_array)
@@ -128,21 +130,23 @@ class BatchSystem:
         if widest := max((job.cores for job in jobs if job.cores > machine.cores), default=0):
             raise SubmissionRefused(f"{self.name} has {machine.cores} cores, and a job asks for {widest}")
 
-    def _run_of(self, job: GridJob) -> GridRun:
+    def _run_of(self, job: SimulatedJob) -> GridJobRun:
         number = next(self._numbers)
         said = self._mishaps.lie()
-        return GridRun(number, job.cores, job.walltime, not job.besteffort, job=job, remote_id=str(number), said=said)
+        return GridJobRun(
+            number, job.cores, job.walltime, not job.besteffort, job=job, remote_id=str(number), said=said
+        )
 
-    def _cancel(self, run: GridRun) -> None:
-        if run.phase is Phase.RUNNING:
-            self._execution.kill(run, RemoteState.KILLED, self.machine.kill_delay)
+    def _cancel(self, run: GridJobRun) -> None:
+        if run.phase is RunPhase.RUNNING:
+            self._execution.kill(run, RemoteJobState.KILLED, self.machine.kill_delay)
             return
-        if run.phase is Phase.CLAIMING:
+        if run.phase is RunPhase.CLAIMING:
             self._execution.abandon(run)
         else:
             self._backlog.remove(run)
-        self._ledger.end(run, RemoteState.KILLED, self.now)
-        run.phase = Phase.OVER
+        self._ledger.end(run, RemoteJobState.KILLED, self.now)
+        run.phase = RunPhase.OVER
         self._backlog.wake(run.is_firm)
 
     def _await_local(self, last: float) -> None:
@@ -157,7 +161,9 @@ class BatchSystem:
         if job.cores > self.machine.cores:
             self.meters.local_refused += 1
         else:
-            self._backlog.add(LocalRun(next(self._numbers), job.cores, job.walltime, True, job=job, load_number=number))
+            self._backlog.add(
+                LocalJobRun(next(self._numbers), job.cores, job.walltime, True, job=job, load_number=number)
+            )
         self._await_local(job.submitted)
 
     def _await_crash(self) -> None:

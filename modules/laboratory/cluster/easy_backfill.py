@@ -6,10 +6,10 @@ from itertools import islice
 from math import ceil, inf
 from typing import NamedTuple, Protocol, TypeVar
 
-from modules.laboratory.cluster.free_cores import Nodes, Places
+from modules.laboratory.cluster.free_cores import FreeCores, Places
 
 
-class Sized(Protocol):
+class SizedJob(Protocol):
     """What a scheduler knows of a job."""
 
     @property
@@ -23,7 +23,7 @@ class Sized(Protocol):
         ...
 
 
-class Placed(Protocol):
+class PlacedJob(Protocol):
     """A job that has cores."""
 
     @property
@@ -37,14 +37,14 @@ class Placed(Protocol):
         ...
 
 
-class Hold(NamedTuple):
+class NodeReservation(NamedTuple):
     """Nodes (a mask) kept for a job that will fit there at `until`."""
 
     nodes: int
     until: float
 
 
-Waiting = TypeVar("Waiting", bound=Sized)
+Waiting = TypeVar("Waiting", bound=SizedJob)
 
 
 def easy(
@@ -112,7 +112,7 @@ def victims(killable: Iterable[Waiting], cores: int) -> list[Waiting]:
     return needed
 
 
-def hold(cores: int, nodes: Nodes, running: Iterable[Placed], excluded: int = 0) -> Hold | None:
+def hold(cores: int, nodes: FreeCores, running: Iterable[PlacedJob], excluded: int = 0) -> NodeReservation | None:
     """The nodes that will be free soonest, by walltimes, for a job that finds no room; None while too many are down."""
     need = min(cores, nodes.cores_per_node)
     ends: dict[int, list[tuple[float, int]]] = {node: [] for node in nodes.up() if not excluded >> node & 1}
@@ -124,7 +124,7 @@ def hold(cores: int, nodes: Nodes, running: Iterable[Placed], excluded: int = 0)
     chosen = soonest[: ceil(cores / nodes.cores_per_node)]
     if len(chosen) * need < cores:
         return None
-    return Hold(sum(1 << node for _, node in chosen), chosen[-1][0])
+    return NodeReservation(sum(1 << node for _, node in chosen), chosen[-1][0])
 
 
 def _ready(free: int, need: int, ends: list[tuple[float, int]]) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
 
-from cigri.drivers import RemoteState
+from cigri.drivers import RemoteJobState
 
 
 class FaultWindow(NamedTuple):
@@ -12,7 +12,7 @@ class FaultWindow(NamedTuple):
     until: float
 
 
-class Crash(NamedTuple):
+class NodeCrash(NamedTuple):
     """A node is down from `since` to `until`; jobs on it end."""
 
     node: int
@@ -20,7 +20,7 @@ class Crash(NamedTuple):
     until: float
 
 
-class BlackHole(NamedTuple):
+class BlackHoleNode(NamedTuple):
     """On this node each task of ours ends after 0.1 s with this exit code, undone."""
 
     node: int
@@ -29,7 +29,7 @@ class BlackHole(NamedTuple):
     exit_code: int = 0
 
 
-class Faults(NamedTuple):
+class FaultRates(NamedTuple):
     """`mean_time_between_crashes` is per node, None: never. Probabilities are per job of ours.
 
     `vanishing`: it is gone at some moment of its run, without records and without a history. `said_waiting`: the list
@@ -40,8 +40,8 @@ class Faults(NamedTuple):
 
     mean_time_between_crashes: float | None = None
     repair_time: float = 3600.0
-    crashes: tuple[Crash, ...] = ()
-    black_holes: tuple[BlackHole, ...] = ()
+    crashes: tuple[NodeCrash, ...] = ()
+    black_holes: tuple[BlackHoleNode, ...] = ()
     outages: tuple[FaultWindow, ...] = ()
     vanishing: float = 0.0
     said_waiting: float = 0.0
@@ -51,13 +51,13 @@ class Faults(NamedTuple):
     preemptions: float = 0.0
 
 
-NO_FAULTS = Faults()
+NO_FAULTS = FaultRates()
 
 
-class Mishaps:
+class FaultGenerator:
     """The draws of one cluster. Nodes have their own luck: the same ones crash at the same times whatever we submit."""
 
-    def __init__(self, faults: Faults, nodes: int, seed: int) -> None:
+    def __init__(self, faults: FaultRates, nodes: int, seed: int) -> None:
         self.faults = faults
         self._nodes = nodes
         self._luck_of_nodes = Random(f"{seed} nodes")
@@ -65,18 +65,18 @@ class Mishaps:
         for node in [*(crash.node for crash in faults.crashes), *(hole.node for hole in faults.black_holes)]:
             if not 0 <= node < nodes:
                 raise ValueError(f"a fault is told of node {node}; there are 0 to {nodes - 1}")
-        self._holes: dict[int, list[BlackHole]] = {}
+        self._holes: dict[int, list[BlackHoleNode]] = {}
         for hole in faults.black_holes:
             self._holes.setdefault(hole.node, []).append(hole)
 
-    def crashes(self) -> Iterator[Crash]:
+    def crashes(self) -> Iterator[NodeCrash]:
         """Those by rate, in the order of time, without end."""
         if self.faults.mean_time_between_crashes is None:
             return
         time = 0.0
         while True:
             time += self._luck_of_nodes.expovariate(self._nodes / self.faults.mean_time_between_crashes)
-            yield Crash(self._luck_of_nodes.randrange(self._nodes), time, time + self.faults.repair_time)
+            yield NodeCrash(self._luck_of_nodes.randrange(self._nodes), time, time + self.faults.repair_time)
 
     def is_out(self, now: float) -> bool:
         """Is it a time in which the front-end does not answer?"""
@@ -86,11 +86,11 @@ class Mishaps:
         """Draw whether the answer to one submission is lost; each call is another draw."""
         return self._happens(self.faults.unanswered)
 
-    def lie(self) -> RemoteState | None:
+    def lie(self) -> RemoteJobState | None:
         """Draw what is said of a new job, once it runs, whatever the truth; None: the truth."""
         if self._happens(self.faults.said_waiting):
-            return RemoteState.WAITING
-        return RemoteState.UNKNOWN if self._happens(self.faults.said_unknown) else None
+            return RemoteJobState.WAITING
+        return RemoteJobState.UNKNOWN if self._happens(self.faults.said_unknown) else None
 
     def vanishing(self, seconds: float) -> float | None:
         """Draw after how many seconds a job that would run for `seconds` vanishes; None: it does not."""
@@ -101,7 +101,7 @@ class Mishaps:
         rate = self.faults.preemptions * cores
         return self._luck_of_jobs.expovariate(rate) if rate > 0 else None
 
-    def black_hole(self, node: int, now: float) -> BlackHole | None:
+    def black_hole(self, node: int, now: float) -> BlackHoleNode | None:
         """What the node does to tasks now; None: they run."""
         return next((hole for hole in self._holes.get(node, ()) if hole.since <= now < hole.until), None)
 

@@ -9,7 +9,7 @@ ANY_NODE = -1
 """The mask of all nodes: bit n stands for node n."""
 
 
-class Nodes:
+class FreeCores:
     """Free cores, node by node; a node that is down has none."""
 
     def __init__(self, nodes: int, cores_per_node: int) -> None:

@@ -10,39 +10,39 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from cigri.drivers import BatchRequest, RemoteJob
-from cigri.errors import DriverError, SubmissionRefused
+from cigri.errors import BatchSystemError, SubmissionRefused
 from cigri.gateway import requests
-from cigri.gateway.requests import Answers, Order
-from cigri.resources.nodes import NodeClass
+from cigri.gateway.requests import ClusterRequest, ClusterResponses
+from cigri.resources.nodes import AlikeNodes
 from cigri.wrapper import (
-    BatchPlan,
-    Cause,
-    Collected,
-    JobCall,
+    BatchSpec,
+    JobJournal,
     JobKey,
-    Journal,
+    JobSpec,
     JournalState,
-    Posted,
-    Receipt,
+    OutboxContents,
+    OutboxReceipt,
+    OutboxRecord,
+    TaskEndCause,
     TaskRecord,
     place_of,
 )
 from cigri.wrapper.outbox import MOST_OUTBOX_LINES
-from modules.laboratory.cluster.batch_system import BatchSystem
+from modules.laboratory.cluster.batch_system import SimulatedBatchSystem
 from modules.laboratory.cluster.ledger import node_name
-from modules.laboratory.cluster.simulated_jobs import GridJob, GridTask, JobSight, TaskEnd
+from modules.laboratory.cluster.simulated_jobs import ReportedJob, SimulatedJob, SimulatedTask, SimulatedTaskEnd
 
 T = TypeVar("T")
 
-Workload = Callable[[int, int], GridTask]
+Workload = Callable[[int, int], SimulatedTask]
 """What task `number` of a campaign does on this cluster."""
 
 
 @dataclass
-class Home:
+class SimulatedHome:
     """What one user has on the cluster."""
 
-    batches: dict[int, dict[int, JobCall]] = field(default_factory=dict)
+    batches: dict[int, dict[int, JobSpec]] = field(default_factory=dict)
     written: set[int] = field(default_factory=set)
     voided: set[int] = field(default_factory=set)
     outbox: dict[str, list[TaskRecord]] = field(default_factory=dict)
@@ -58,57 +58,57 @@ class Home:
             del self.batches[batch_id]
 
 
-class Site:
+class SimulatedFrontEnd:
     """`epoch` is the scenario's start in seconds since 1970."""
 
-    def __init__(self, system: BatchSystem, workload: Workload, epoch: float) -> None:
+    def __init__(self, system: SimulatedBatchSystem, workload: Workload, epoch: float) -> None:
         self.system = system
         self._workload, self._epoch = workload, epoch
-        self._homes: dict[str, Home] = {}
+        self._homes: dict[str, SimulatedHome] = {}
 
-    def ask(self, user: str, order: Order[T]) -> T:
+    def ask(self, user: str, order: ClusterRequest[T]) -> T:
         """Obey one order; raise what a real gateway would."""
-        return cast("T", self._obey(self._homes.setdefault(user, Home()), user, order))
+        return cast("T", self._obey(self._homes.setdefault(user, SimulatedHome()), user, order))
 
-    def ask_all(self, user: str, wanted: Sequence[Order[Any]]) -> Answers:
+    def ask_all(self, user: str, wanted: Sequence[ClusterRequest[Any]]) -> ClusterResponses:
         """One after the other; an order that fails leaves its error among the answers, and the next ones go on."""
-        return Answers({order: _settled(partial(self.ask, user, order)) for order in wanted})
+        return ClusterResponses({order: _settled(partial(self.ask, user, order)) for order in wanted})
 
-    def _obey(self, home: Home, user: str, order: object) -> object:
+    def _obey(self, home: SimulatedHome, user: str, order: object) -> object:
         match order:
-            case requests.Submit(plan, request):
+            case requests.SubmitBatch(plan, request):
                 return self._submit(home, user, plan, request)
             case requests.ListJobs(prefix):
                 return self._shown(self.system.live(user, prefix))
-            case requests.ReadHistory(jobs):
+            case requests.ReadJobHistory(jobs):
                 return self._shown(self._history(jobs))
-            case requests.Cancel(remote_ids):
+            case requests.CancelJobs(remote_ids):
                 self.system.cancel(remote_ids)
                 return None
             case requests.ReadCapacity():
                 return self.system.capacity()
             case requests.ListNodes():
                 machine = self.system.machine
-                return [NodeClass({"cores": machine.cores_per_node}, machine.nodes)]
-            case requests.Probe():
+                return [AlikeNodes({"cores": machine.cores_per_node}, machine.nodes)]
+            case requests.ProbeBatchSystem():
                 self.system.capacity()
                 return "simulated cluster"
-            case requests.VisitOutbox(_, receipt):
+            case requests.CollectRecords(_, receipt):
                 return self._visit_outbox(home, user, receipt)
             case requests.ReadJournals(_, keys):
                 self._receive(home, user)
                 return {key: _journal(home, key) for key in keys}
-            case requests.Revoke(_, keys):
+            case requests.RevokeJobs(_, keys):
                 return {key for key in keys if (key.batch_id, key.index) not in home.journals}
             case requests.VoidBatch(_, _, batch_id):
                 return self._void(home, batch_id)
-            case requests.ReadTail():
+            case requests.ReadStreamTail():
                 return None
-            case requests.ReadLoad():
+            case requests.ReadFrontEndLoad():
                 return 0.0
         raise TypeError(f"a simulated cluster does not know the order {order!r}")
 
-    def _submit(self, home: Home, user: str, plan: BatchPlan, request: BatchRequest) -> dict[int, str]:
+    def _submit(self, home: SimulatedHome, user: str, plan: BatchSpec, request: BatchRequest) -> dict[int, str]:
         if plan.batch_id in home.written or plan.batch_id in home.voided:
             raise SubmissionRefused("the batch could not be written to the cluster: it is there, or voided")
         home.written.add(plan.batch_id)
@@ -116,24 +116,24 @@ class Site:
         excluded = sum(1 << node for node in range(self.system.machine.nodes) if node_name(node) in request.exclude)
         wish = (user, request.resources.width, request.walltime, request.besteffort)
         elements = [
-            GridJob(request.tag, index, *wish, list(self._told(plan.campaign_id, jobs[index])), excluded)
+            SimulatedJob(request.tag, index, *wish, list(self._told(plan.campaign_id, jobs[index])), excluded)
             for index in range(1, request.size + 1)
         ]
         return dict(enumerate(self.system.submit(request.tag, user, elements), start=1))
 
-    def _told(self, campaign_id: int, job: JobCall) -> Iterator[GridTask]:
+    def _told(self, campaign_id: int, job: JobSpec) -> Iterator[SimulatedTask]:
         """The batch system knows only tasks one after the other: those side by side are so much shorter to it."""
         for task in job.tasks:
             drawn = self._workload(campaign_id, task.number)
-            yield GridTask(drawn.seconds / job.side, drawn.exit_code)
+            yield SimulatedTask(drawn.seconds / job.side, drawn.exit_code)
 
-    def _history(self, jobs: Sequence[tuple[str, int, str]]) -> list[JobSight]:
+    def _history(self, jobs: Sequence[tuple[str, int, str]]) -> list[ReportedJob]:
         remote_ids = [remote_id for _, _, remote_id in jobs if remote_id]
         tags = dict.fromkeys(tag for tag, _, remote_id in jobs if not remote_id)
         by_tag = [sight for tag in tags for sight in self.system.find(tag)]
         return [*self.system.past(remote_ids), *by_tag]
 
-    def _shown(self, sights: Sequence[JobSight]) -> list[RemoteJob]:
+    def _shown(self, sights: Sequence[ReportedJob]) -> list[RemoteJob]:
         jobs = []
         for sight in sights:
             started, ended = (None if time is None else self._epoch + time for time in (sight.started, sight.ended))
@@ -141,7 +141,7 @@ class Site:
             jobs.append(RemoteJob(*said, node=sight.node, started=started, ended=ended))
         return jobs
 
-    def _visit_outbox(self, home: Home, user: str, receipt: Receipt) -> Collected:
+    def _visit_outbox(self, home: SimulatedHome, user: str, receipt: OutboxReceipt) -> OutboxContents:
         for name in receipt.over:
             home.forget(name)
         self._receive(home, user)
@@ -154,16 +154,16 @@ class Site:
             unsaid += stored + len(new) < len(written)
             if new or name not in receipt.lines:
                 lines[name] = stored + len(new)
-                records += [Posted(*place_of(name), record) for record in new]
-        return Collected(tuple(records), lines, unsaid)
+                records += [OutboxRecord(*place_of(name), record) for record in new]
+        return OutboxContents(tuple(records), lines, unsaid)
 
-    def _void(self, home: Home, batch_id: int) -> bool:
+    def _void(self, home: SimulatedHome, batch_id: int) -> bool:
         if any(batch == batch_id for batch, _ in home.journals):
             return False
         home.voided.add(batch_id)
         return True
 
-    def _receive(self, home: Home, user: str) -> None:
+    def _receive(self, home: SimulatedHome, user: str) -> None:
         """Put the records of tasks that have ended where the wrapper would."""
         while ends := self.system.ended_tasks(user):
             for end in ends:
@@ -176,11 +176,11 @@ class Site:
                 home.journals.setdefault((batch_id, end.array_index), []).append(record)
             self.system.ended_tasks(user, [end.number for end in ends], 0)
 
-    def _record(self, job: JobCall, end: TaskEnd) -> TaskRecord:
+    def _record(self, job: JobSpec, end: SimulatedTaskEnd) -> TaskRecord:
         task = job.tasks[end.position]
         times = (round((self._epoch + end.started) * 1000), round(end.seconds * job.side * 1000))
         ids = (job.job_id, task.task_id, task.attempt, end.position + 1)
-        return TaskRecord(*ids, end.exit_code, Cause.EXIT, *times, end.node, "")
+        return TaskRecord(*ids, end.exit_code, TaskEndCause.EXIT, *times, end.node, "")
 
 
 def batch_of(tag: str) -> int:
@@ -188,21 +188,21 @@ def batch_of(tag: str) -> int:
     return int(tag.rpartition(".")[2])
 
 
-def _journal(home: Home, key: JobKey) -> Journal:
+def _journal(home: SimulatedHome, key: JobKey) -> JobJournal:
     records = home.journals.get((key.batch_id, key.index))
     if records:
-        return Journal(JournalState.STARTED, None, tuple(records))
-    return Journal(JournalState.VOIDED if key.batch_id in home.voided else JournalState.ABSENT)
+        return JobJournal(JournalState.STARTED, None, tuple(records))
+    return JobJournal(JournalState.VOIDED if key.batch_id in home.voided else JournalState.ABSENT)
 
 
 def _settled(act: Callable[[], T]) -> Callable[[], T]:
     """Do it now; what the batch system says against it is heard by who looks at the answer."""
     try:
         answer = act()
-    except DriverError as error:
+    except BatchSystemError as error:
         return partial(_raise, error)
     return lambda: answer
 
 
-def _raise(error: DriverError) -> Any:
+def _raise(error: BatchSystemError) -> Any:
     raise error

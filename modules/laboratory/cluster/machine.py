@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
-class Victims(StrEnum):
+class VictimChoice(StrEnum):
     """Whose cores are taken for a local job, as seen on real servers."""
 
     YOUNGEST = "youngest"
@@ -12,7 +12,7 @@ class Victims(StrEnum):
     PLACE = "place"  # OAR: what is on the first nodes, however old
 
 
-class Machine(NamedTuple):
+class HardwareModel(NamedTuple):
     """Nodes of equal width, and how fast their batch system decides, starts, kills and answers; times in seconds.
 
     `start_rate` is in jobs per second, `depth` the waiting jobs that a pass looks at behind the first that is blocked.
@@ -34,7 +34,7 @@ class Machine(NamedTuple):
     depth: int = 50
     largest_array: int = 100_000
     most_waiting: int = 1_000_000
-    victims: Victims = Victims.YOUNGEST
+    victims: VictimChoice = VictimChoice.YOUNGEST
 
     @property
     def cores(self) -> int:
@@ -42,9 +42,9 @@ class Machine(NamedTuple):
         return self.nodes * self.cores_per_node
 
 
-def slurm(nodes: int, cores_per_node: int) -> Machine:
+def slurm(nodes: int, cores_per_node: int) -> HardwareModel:
     """Slurm 22.05 as measured on a small real server: an array of 10,000 `true` starts at 60 jobs/s."""
-    return Machine(
+    return HardwareModel(
         nodes,
         cores_per_node,
         period=1.0,
@@ -54,13 +54,13 @@ def slurm(nodes: int, cores_per_node: int) -> Machine:
         kill_delay=0.5,
         command_seconds=0.05,
         command_seconds_per_job=1e-5,
-        victims=Victims.OLDEST,
+        victims=VictimChoice.OLDEST,
     )
 
 
-def oar(nodes: int, cores_per_node: int) -> Machine:
+def oar(nodes: int, cores_per_node: int) -> HardwareModel:
     """OAR 2.5 as measured on a small real server: 3 jobs/s, each 1 s before its first line, and 3.6 s to preempt."""
-    return Machine(
+    return HardwareModel(
         nodes,
         cores_per_node,
         period=1.0,
@@ -70,13 +70,13 @@ def oar(nodes: int, cores_per_node: int) -> Machine:
         kill_delay=2.6,
         command_seconds=0.11,
         command_seconds_per_job=2e-4,
-        victims=Victims.PLACE,
+        victims=VictimChoice.PLACE,
     )
 
 
-def gridengine(nodes: int, cores_per_node: int) -> Machine:
+def gridengine(nodes: int, cores_per_node: int) -> HardwareModel:
     """Grid Engine 8.1.9 as measured on a small real server: 18 jobs/s in rounds of 1.5 s."""
-    return Machine(
+    return HardwareModel(
         nodes,
         cores_per_node,
         period=1.5,

@@ -7,7 +7,7 @@ from enum import IntEnum, StrEnum
 from typing import NamedTuple, overload
 
 
-class Use(IntEnum):
+class CoreUse(IntEnum):
     """What a core is doing. CLAIMED: it idles for a job that waits until another one is killed."""
 
     FREE = 0
@@ -17,7 +17,7 @@ class Use(IntEnum):
     UNAVAILABLE = 4
 
 
-class Waste(StrEnum):
+class WasteKind(StrEnum):
     """What became of our core-seconds that were of no use. OVERHEAD: a job has cores, and no task runs yet."""
 
     FAILED = "failed"
@@ -30,17 +30,17 @@ class Waste(StrEnum):
     OVERHEAD = "overhead"
 
 
-class Loss(NamedTuple):
+class LostRun(NamedTuple):
     """A job of ours that ended before its time: how many cores it had and from when to when, and the work it lost."""
 
-    kind: Waste
+    kind: WasteKind
     since: float
     until: float
     cores: int
     work: float
 
 
-class Points(Sequence[tuple[float, float]]):
+class TimeSeries(Sequence[tuple[float, float]]):
     """(time, value from then on), times rising; in two arrays, since a week has millions of them."""
 
     def __init__(self, value: float) -> None:
@@ -67,11 +67,11 @@ class Points(Sequence[tuple[float, float]]):
             self._values.append(value)
 
 
-class Steps:
+class StepFunction:
     """A piecewise constant figure."""
 
     def __init__(self, value: float) -> None:
-        self.points = Points(value)
+        self.points = TimeSeries(value)
 
     def set(self, time: float, value: float) -> None:
         """The value from this time on; times never fall, and of one instant the last value counts."""
@@ -80,7 +80,7 @@ class Steps:
             self.points.put(time, value)
 
 
-class Meters:
+class ClusterMeters:
     """Core-seconds up to the last `settle`: total = local + ours + free + claimed + unavailable.
 
     `ours` is `useful` + the sum of `wasted` + what runs still.
@@ -89,15 +89,15 @@ class Meters:
     def __init__(self, cores: int) -> None:
         self.cores = cores
         self.useful = 0.0
-        self.wasted = dict.fromkeys(Waste, 0.0)
-        self.losses: list[Loss] = []
+        self.wasted = dict.fromkeys(WasteKind, 0.0)
+        self.losses: list[LostRun] = []
         """Of the wasted, what was killed, in the order of the ends."""
-        self.waiting = Steps(0)
+        self.waiting = StepFunction(0)
         """Jobs of ours that wait."""
-        self.idle = Steps(cores)
+        self.idle = StepFunction(cores)
         """Cores that no local job has: in a run without us, the profile that a clairvoyant would fill."""
-        self.free_cores = Steps(cores)
-        self.our_cores = Steps(0)
+        self.free_cores = StepFunction(cores)
+        self.our_cores = StepFunction(0)
         self.local_starts: dict[int, float] = {}
         """By the number of the job in the load, from 0."""
         self.local_refused = 0
@@ -107,18 +107,18 @@ class Meters:
         self._served: dict[str, tuple[float, int, float]] = {}  # since then so many cores, and core-seconds before
         self._now = 0.0
         self._levels = [cores, 0, 0, 0, 0]
-        self._sums = [0.0] * len(Use)
+        self._sums = [0.0] * len(CoreUse)
 
-    def move(self, now: float, cores: int, source: Use, target: Use) -> None:
+    def move(self, now: float, cores: int, source: CoreUse, target: CoreUse) -> None:
         """So many cores do something else from now on."""
         self.settle(now)
         self._levels[source] -= cores
         self._levels[target] += cores
-        self.idle.set(now, self._levels[Use.FREE] + self._levels[Use.OURS])
-        self.free_cores.set(now, self._levels[Use.FREE])
-        self.our_cores.set(now, self._levels[Use.OURS])
+        self.idle.set(now, self._levels[CoreUse.FREE] + self._levels[CoreUse.OURS])
+        self.free_cores.set(now, self._levels[CoreUse.FREE])
+        self.our_cores.set(now, self._levels[CoreUse.OURS])
 
-    def lose(self, loss: Loss) -> None:
+    def lose(self, loss: LostRun) -> None:
         """Note a job of ours that ended before its time; its work counts as wasted."""
         self.wasted[loss.kind] += loss.work
         self.losses.append(loss)
@@ -140,7 +140,7 @@ class Meters:
             for use, level in enumerate(self._levels):
                 self._sums[use] += level * seconds
 
-    def level(self, use: Use) -> int:
+    def level(self, use: CoreUse) -> int:
         """How many cores are used so at this moment."""
         return self._levels[use]
 
@@ -152,27 +152,27 @@ class Meters:
     @property
     def local(self) -> float:
         """Of jobs of the cluster's own users."""
-        return self._sums[Use.LOCAL]
+        return self._sums[CoreUse.LOCAL]
 
     @property
     def ours(self) -> float:
         """Of jobs of the grid, whether or not they were of use."""
-        return self._sums[Use.OURS]
+        return self._sums[CoreUse.OURS]
 
     @property
     def free(self) -> float:
         """Of cores that were up, and that nobody had."""
-        return self._sums[Use.FREE]
+        return self._sums[CoreUse.FREE]
 
     @property
     def claimed(self) -> float:
         """Of cores that idled for a job that waited until others were killed for it."""
-        return self._sums[Use.CLAIMED]
+        return self._sums[CoreUse.CLAIMED]
 
     @property
     def unavailable(self) -> float:
         """Of nodes that were down."""
-        return self._sums[Use.UNAVAILABLE]
+        return self._sums[CoreUse.UNAVAILABLE]
 
     @property
     def harvestable(self) -> float:

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from cigri.drivers import RemoteState
+from cigri.drivers import RemoteJobState
 from modules.laboratory.cluster.free_cores import Places
-from modules.laboratory.cluster.simulated_jobs import GridJob
+from modules.laboratory.cluster.simulated_jobs import SimulatedJob
 from modules.laboratory.load import LocalJob
 
 
-class Phase(Enum):
+class RunPhase(Enum):
     """CLAIMING: it has cores, and waits for those of jobs that are being killed for it."""
 
     WAITING = auto()
@@ -19,7 +19,7 @@ class Phase(Enum):
 
 
 @dataclass(slots=True, eq=False)
-class Run:
+class JobRun:
     """One job, anybody's; a firm one is never killed for another.
 
     `lacking`: cores that a claiming job is still to get from jobs that die for it; `due`: when it starts, having all.
@@ -29,7 +29,7 @@ class Run:
     cores: int
     walltime: float
     is_firm: bool
-    phase: Phase = Phase.WAITING
+    phase: RunPhase = RunPhase.WAITING
     places: Places = field(default_factory=list)
     started: float = 0.0
     expected_end: float = 0.0
@@ -48,7 +48,7 @@ class Run:
 
 
 @dataclass(slots=True, eq=False)
-class LocalRun(Run):
+class LocalJobRun(JobRun):
     """A local user's; `load_number` is its number in the load."""
 
     job: LocalJob = field(kw_only=True)
@@ -56,21 +56,21 @@ class LocalRun(Run):
 
 
 @dataclass(slots=True, eq=False)
-class GridRun(Run):
+class GridJobRun(JobRun):
     """One of ours. `since`: when its present task, or the time before its first one, began.
 
     `dying_as`: it is being killed, and its cores go to the `heir`, if there is one. `said`: the lie that is told of it.
     """
 
-    job: GridJob = field(kw_only=True)
+    job: SimulatedJob = field(kw_only=True)
     remote_id: str = field(kw_only=True)
-    said: RemoteState | None = None
+    said: RemoteJobState | None = None
     position: int = -1
     since: float = 0.0
     exit_code: int = 0
     is_astray: bool = False
-    dying_as: RemoteState | None = None
-    heir: Run | None = None
+    dying_as: RemoteJobState | None = None
+    heir: JobRun | None = None
 
     @property
     def excluded(self) -> int:

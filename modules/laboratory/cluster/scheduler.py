@@ -1,15 +1,15 @@
 """The passes of a simulated batch system's scheduler."""
 
-from modules.laboratory.cluster.easy_backfill import Hold, easy, hold
-from modules.laboratory.cluster.execution import Execution
+from modules.laboratory.cluster.easy_backfill import NodeReservation, easy, hold
+from modules.laboratory.cluster.execution import JobExecution
 from modules.laboratory.cluster.free_cores import ANY_NODE
-from modules.laboratory.cluster.machine import Machine
-from modules.laboratory.cluster.runs import Run
-from modules.laboratory.cluster.simulated_queue import JobQueue
-from modules.laboratory.simulation_events import Agenda
+from modules.laboratory.cluster.machine import HardwareModel
+from modules.laboratory.cluster.runs import JobRun
+from modules.laboratory.cluster.simulated_queue import SimulatedQueue
+from modules.laboratory.simulation_events import SimulationEvents
 
 
-class Scheduler:
+class SimulatedScheduler:
     """Starts what waits, no faster than the start rate allows; firm jobs (local ones, our normal ones) come first.
 
     Firm jobs start first come first served with EASY backfill, on any cores, as if our besteffort jobs were not there:
@@ -18,13 +18,15 @@ class Scheduler:
     held, and others start there only if they end before.
     """
 
-    def __init__(self, machine: Machine, agenda: Agenda, execution: Execution, backlog: JobQueue) -> None:
+    def __init__(
+        self, machine: HardwareModel, agenda: SimulationEvents, execution: JobExecution, backlog: SimulatedQueue
+    ) -> None:
         self._machine = machine
         self._agenda = agenda
         self._execution = execution
         self._backlog = backlog
         self._held_for = 0
-        self._hold: Hold | None = None
+        self._hold: NodeReservation | None = None
         self._most_starts = max(1.0, machine.start_rate * machine.period)
         self._starts_left = self._most_starts
         self._last_look = 0.0
@@ -63,7 +65,7 @@ class Scheduler:
 
     def _look_at_besteffort(self) -> None:
         nodes, depth = self._execution.nodes, self._machine.depth
-        started: list[Run] = []
+        started: list[JobRun] = []
         behind = 0
         for run in self._backlog.besteffort.values():
             if self._starts_left < 1 or not nodes.free or behind > depth:
@@ -81,7 +83,7 @@ class Scheduler:
         for run in started:
             self._backlog.remove(run)
 
-    def _allowed(self, run: Run) -> int:
+    def _allowed(self, run: JobRun) -> int:
         """The nodes where this besteffort job may start; a hold is void once the job it is for no longer waits."""
         wanted = ANY_NODE & ~run.excluded
         if self._hold is None or self._held_for not in self._backlog.besteffort:
@@ -89,7 +91,7 @@ class Scheduler:
         is_in_time = self._agenda.now + run.walltime <= self._hold.until
         return wanted if run.number == self._held_for or is_in_time else wanted & ~self._hold.nodes
 
-    def _hold_for(self, run: Run) -> None:
+    def _hold_for(self, run: JobRun) -> None:
         """Hold nodes, unless there is a hold for this job, and its time has not passed."""
         if self._hold is None or run.number != self._held_for or self._hold.until <= self._agenda.now:
             self._held_for = run.number

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cigri.drivers import RemoteState
+from cigri.drivers import RemoteJobState
 
 
-class GridTask(NamedTuple):
+class SimulatedTask(NamedTuple):
     """`seconds`: how long it would run on this cluster, left alone."""
 
     seconds: float
     exit_code: int = 0
 
 
-class GridJob(NamedTuple):
+class SimulatedJob(NamedTuple):
     """One element of an array; its tasks run one after the other, each whatever the end of the one before.
 
     `exclude`: the mask of nodes where it shall not run.
@@ -25,24 +25,24 @@ class GridJob(NamedTuple):
     cores: int
     walltime: float
     besteffort: bool
-    tasks: Sequence[GridTask]
+    tasks: Sequence[SimulatedTask]
     exclude: int = 0
 
 
-class JobSight(NamedTuple):
+class ReportedJob(NamedTuple):
     """A job of ours as the batch system shows it, which is not always as it is; `node` is where it began."""
 
     tag: str
     array_index: int
     remote_id: str
-    state: RemoteState
+    state: RemoteJobState
     exit_code: int | None = None
     started: float | None = None
     ended: float | None = None
     node: str = ""
 
 
-class TaskEnd(NamedTuple):
+class SimulatedTaskEnd(NamedTuple):
     """The record of an ended task; `number` is what it is acknowledged by, `position` counts from 0 within its job."""
 
     number: int

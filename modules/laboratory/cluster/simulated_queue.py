@@ -4,21 +4,23 @@ from collections import OrderedDict
 from collections.abc import Callable
 from math import ceil
 
-from modules.laboratory.cluster.meters import Meters
-from modules.laboratory.cluster.runs import GridRun, Run
-from modules.laboratory.simulation_events import LAST_AT_A_TIME, Agenda
+from modules.laboratory.cluster.meters import ClusterMeters
+from modules.laboratory.cluster.runs import GridJobRun, JobRun
+from modules.laboratory.simulation_events import LAST_AT_A_TIME, SimulationEvents
 
 
-class JobQueue:
+class SimulatedQueue:
     """Firm jobs (local ones and our normal ones) and besteffort ones, each first come first served.
 
     A pass over them, `look`, comes at the next multiple of `period` seconds after a change, behind all else of its
     instant. `is_firm_changed`: a firm job may start that could not when the last pass looked.
     """
 
-    def __init__(self, period: float, agenda: Agenda, meters: Meters, look: Callable[[], None]) -> None:
-        self.firm: OrderedDict[int, Run] = OrderedDict()
-        self.besteffort: OrderedDict[int, Run] = OrderedDict()
+    def __init__(
+        self, period: float, agenda: SimulationEvents, meters: ClusterMeters, look: Callable[[], None]
+    ) -> None:
+        self.firm: OrderedDict[int, JobRun] = OrderedDict()
+        self.besteffort: OrderedDict[int, JobRun] = OrderedDict()
         self.is_firm_changed = False
         self._period = period
         self._agenda = agenda
@@ -31,18 +33,18 @@ class JobQueue:
     def __len__(self) -> int:
         return len(self.firm) + len(self.besteffort)
 
-    def add(self, run: Run) -> None:
+    def add(self, run: JobRun) -> None:
         """At the end of its line, and have a pass."""
         self._line_of(run)[run.number] = run
         self._count(run, 1)
         self.wake(run.is_firm)
 
-    def put_back(self, run: Run) -> None:
+    def put_back(self, run: JobRun) -> None:
         """At the head of its line: a node went down whose cores it had, or was promised, before it began."""
         self.add(run)
         self._line_of(run).move_to_end(run.number, last=False)
 
-    def remove(self, run: Run) -> None:
+    def remove(self, run: JobRun) -> None:
         """It has started, or was killed; KeyError: it does not wait."""
         del self._line_of(run)[run.number]
         self._count(run, -1)
@@ -59,10 +61,10 @@ class JobQueue:
         self._is_planned = False
         self._look()
 
-    def _line_of(self, run: Run) -> OrderedDict[int, Run]:
+    def _line_of(self, run: JobRun) -> OrderedDict[int, JobRun]:
         return self.firm if run.is_firm else self.besteffort
 
-    def _count(self, run: Run, change: int) -> None:
-        if isinstance(run, GridRun):
+    def _count(self, run: JobRun, change: int) -> None:
+        if isinstance(run, GridJobRun):
             self._ours += change
             self._meters.waiting.set(self._agenda.now, self._ours)

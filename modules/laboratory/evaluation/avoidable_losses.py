@@ -13,9 +13,9 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from modules.laboratory.cluster.meters import Loss, Waste
+from modules.laboratory.cluster.meters import LostRun, WasteKind
 
-OWN_FAULTS = (Waste.KILLED, Waste.TIMEOUT)
+OWN_FAULTS = (WasteKind.KILLED, WasteKind.TIMEOUT)
 SEEN_BY_THEN = 900.0
 MOST_OF_CORES = 0.5
 
@@ -23,15 +23,15 @@ Points = Sequence[tuple[float, float]]
 """A piecewise constant figure: (time, value from then on), times rising."""
 
 
-class ClusterPast(NamedTuple):
+class ClusterHistory(NamedTuple):
     """What a cluster lost of ours, in the order of its ends, and its free cores and ours over time."""
 
-    losses: Sequence[Loss]
+    losses: Sequence[LostRun]
     free: Points
     ours: Points
 
 
-def avoidable(pasts: Mapping[str, ClusterPast]) -> dict[str, float]:
+def avoidable(pasts: Mapping[str, ClusterHistory]) -> dict[str, float]:
     """Core-seconds of work, by cluster, that ours lost there and a better decision would have saved."""
     return {
         name: sum(loss.work for loss in past.losses if loss.kind in OWN_FAULTS or _is_avoidable(loss, name, pasts))
@@ -39,7 +39,7 @@ def avoidable(pasts: Mapping[str, ClusterPast]) -> dict[str, float]:
     }
 
 
-def _is_avoidable(loss: Loss, name: str, pasts: Mapping[str, ClusterPast]) -> bool:
+def _is_avoidable(loss: LostRun, name: str, pasts: Mapping[str, ClusterHistory]) -> bool:
     if any(lowest(past.free, loss.since, loss.until) >= loss.cores for other, past in pasts.items() if other != name):
         return True
     here = pasts[name]

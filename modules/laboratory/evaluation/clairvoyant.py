@@ -16,7 +16,7 @@ from math import inf
 from typing import NamedTuple
 
 
-class Profile(NamedTuple):
+class IdleProfile(NamedTuple):
     """What a cluster leaves: (time in seconds, idle cores from then on), times rising; the last holds for ever.
 
     A task of `seconds` takes seconds / `speed` there, and none has more than `widest` cores: those of a node.
@@ -27,12 +27,12 @@ class Profile(NamedTuple):
     widest: float = inf
 
 
-class Burden(NamedTuple):
+class TaskLoad(NamedTuple):
     seconds: float
     width: int = 1
 
 
-def makespan_bound(profiles: Sequence[Profile], bag: Sequence[Burden], since: float = 0.0) -> float:
+def makespan_bound(profiles: Sequence[IdleProfile], bag: Sequence[TaskLoad], since: float = 0.0) -> float:
     """Seconds from `since` before which the bag cannot be done; inf when it never can, 0 for an empty bag."""
     latest = since
     for width in sorted({work.width for work in bag}):
@@ -44,7 +44,7 @@ def makespan_bound(profiles: Sequence[Profile], bag: Sequence[Burden], since: fl
     return latest - since
 
 
-def _end_by_area(profiles: Sequence[Profile], area: float, width: int, since: float) -> float:
+def _end_by_area(profiles: Sequence[IdleProfile], area: float, width: int, since: float) -> float:
     """When so many core-seconds are had from moments with at least `width` idle cores on a cluster."""
     changes: list[tuple[float, float]] = []
     for profile in _fitting(profiles, width):
@@ -62,11 +62,11 @@ def _end_by_area(profiles: Sequence[Profile], area: float, width: int, since: fl
     return inf if area > 0 else since
 
 
-def _fitting(profiles: Sequence[Profile], width: int) -> Iterator[Profile]:
+def _fitting(profiles: Sequence[IdleProfile], width: int) -> Iterator[IdleProfile]:
     return (profile for profile in profiles if profile.widest >= width)
 
 
-def _earliest_end(profile: Profile, seconds: float, width: int, since: float) -> float:
+def _earliest_end(profile: IdleProfile, seconds: float, width: int, since: float) -> float:
     """When a task can have had its width without a break."""
     duration = seconds / profile.speed
     free_since = inf

@@ -12,36 +12,36 @@ from itertools import count
 from math import inf
 from typing import NamedTuple
 
-from modules.laboratory.evaluation.clairvoyant import Burden, Profile
+from modules.laboratory.evaluation.clairvoyant import IdleProfile, TaskLoad
 
 
-class _Cluster:
-    def __init__(self, profile: Profile) -> None:
+class _IdleCluster:
+    def __init__(self, profile: IdleProfile) -> None:
         self.profile = profile
         self.idle = 0.0
         self.used = 0
-        self.running: dict[int, tuple[int, Burden]] = {}  # by number of the start: place in line, and the task
+        self.running: dict[int, tuple[int, TaskLoad]] = {}  # by number of the start: place in line, and the task
 
     @property
     def free(self) -> float:
         return min(self.idle - self.used, self.profile.widest)
 
 
-class _Line:
+class _TaskQueue:
     """Tasks that wait, first come first served among those that fit."""
 
     def __init__(self) -> None:
-        self._by_width: dict[int, list[tuple[int, Burden]]] = defaultdict(list)
+        self._by_width: dict[int, list[tuple[int, TaskLoad]]] = defaultdict(list)
 
-    def put(self, place: int, work: Burden) -> None:
+    def put(self, place: int, work: TaskLoad) -> None:
         heappush(self._by_width[work.width], (place, work))
 
-    def take(self, free: float) -> tuple[int, Burden] | None:
+    def take(self, free: float) -> tuple[int, TaskLoad] | None:
         fitting = [tasks for width, tasks in self._by_width.items() if tasks and width <= free]
         return heappop(min(fitting, key=lambda tasks: tasks[0][0])) if fitting else None
 
 
-class _Event(NamedTuple):
+class _ScheduleEvent(NamedTuple):
     """Ends first, then what local jobs leave, then what is submitted."""
 
     at: float
@@ -54,17 +54,19 @@ class _Event(NamedTuple):
 END, CHANGE, ARRIVAL = range(3)
 
 
-def blind_makespan(profiles: Sequence[Profile], bags: Iterable[tuple[float, Sequence[Burden]]]) -> float:
+def blind_makespan(profiles: Sequence[IdleProfile], bags: Iterable[tuple[float, Sequence[TaskLoad]]]) -> float:
     """Seconds from the first submission to the last end of the bags, each submitted at its time; inf for never."""
     tasks = [(at, work) for at, bag in sorted(bags, key=lambda bag: bag[0]) for work in bag]
     if not tasks:
         return 0.0
-    clusters = sorted(map(_Cluster, profiles), key=lambda cluster: -cluster.profile.speed)
-    events = [_Event(at, ARRIVAL, place) for place, (at, _) in enumerate(tasks)]
+    clusters = sorted(map(_IdleCluster, profiles), key=lambda cluster: -cluster.profile.speed)
+    events = [_ScheduleEvent(at, ARRIVAL, place) for place, (at, _) in enumerate(tasks)]
     for number, cluster in enumerate(clusters):
-        events += [_Event(at, CHANGE, place, number, idle) for place, (at, idle) in enumerate(cluster.profile.idle)]
+        events += [
+            _ScheduleEvent(at, CHANGE, place, number, idle) for place, (at, idle) in enumerate(cluster.profile.idle)
+        ]
     heapify(events)
-    line, starts, left, now = _Line(), count(), len(tasks), 0.0
+    line, starts, left, now = _TaskQueue(), count(), len(tasks), 0.0
     while left and events:
         now = events[0].at
         while events and events[0].at == now:
@@ -81,11 +83,11 @@ def blind_makespan(profiles: Sequence[Profile], bags: Iterable[tuple[float, Sequ
                 start = next(starts)
                 cluster.running[start] = task
                 cluster.used += task[1].width
-                heappush(events, _Event(now + task[1].seconds / cluster.profile.speed, END, start, number))
+                heappush(events, _ScheduleEvent(now + task[1].seconds / cluster.profile.speed, END, start, number))
     return inf if left else now - tasks[0][0]
 
 
-def _change(cluster: _Cluster, idle: float, line: _Line) -> None:
+def _change(cluster: _IdleCluster, idle: float, line: _TaskQueue) -> None:
     cluster.idle = idle
     while cluster.used > idle:
         _, (place, work) = cluster.running.popitem()

@@ -5,7 +5,7 @@ from statistics import fmean, median, quantiles
 from typing import NamedTuple
 
 from cigri.estimates.fair_shares import fair_shares
-from modules.laboratory.evaluation.results import Expectation, Latencies, Point, UserResults
+from modules.laboratory.evaluation.results import CampaignTestLatencies, ForecastQuality, SeriesPoint, UserResults
 
 SHORTEST_RUN_TIME = 10.0  # run times below this count as this in a slowdown, or short tasks would decide it alone
 LIFE_STEPS = 20  # points of an error over the life of campaigns
@@ -20,7 +20,7 @@ class TaskTimes(NamedTuple):
     seconds: float
 
 
-class LocalStart(NamedTuple):
+class LocalJobStart(NamedTuple):
     """A local job with and without the grid; None: it had not started when the simulation ended."""
 
     seconds: float
@@ -28,7 +28,7 @@ class LocalStart(NamedTuple):
     started: float | None
 
 
-class LocalDelay(NamedTuple):
+class LocalJobDelay(NamedTuple):
     """So many jobs, the sum of their run times, and that of their delays."""
 
     jobs: int
@@ -36,14 +36,14 @@ class LocalDelay(NamedTuple):
     delay: float
 
 
-class UserService(NamedTuple):
+class ServiceInterval(NamedTuple):
     """Core-seconds that users got in one interval, and those they could have used in it, had all cores been theirs."""
 
     received: Mapping[str, float]
     wanted: Mapping[str, float]
 
 
-class Forecast(NamedTuple):
+class EndForecast(NamedTuple):
     """Made at `at`: the expected end, and the interval that has the true end in it with 90 %."""
 
     at: float
@@ -52,12 +52,12 @@ class Forecast(NamedTuple):
     high: float
 
 
-class Foretold(NamedTuple):
+class ForecastCampaign(NamedTuple):
     """A campaign and what was said of its end; `ended` is None when it had not."""
 
     submitted: float
     ended: float | None
-    forecasts: Sequence[Forecast]
+    forecasts: Sequence[EndForecast]
 
 
 def bounded_slowdown(task: TaskTimes) -> float:
@@ -81,7 +81,7 @@ def jain(values: Sequence[float]) -> float | None:
     return sum(shares) ** 2 / (len(shares) * sum(share * share for share in shares)) if shares else None
 
 
-def fairness(intervals: Iterable[UserService], targets: Mapping[str, float]) -> float | None:
+def fairness(intervals: Iterable[ServiceInterval], targets: Mapping[str, float]) -> float | None:
     """Jain's index of what users got over their fair share, the mean of intervals, each weighing what was given."""
     weighed, weight = 0.0, 0.0
     for received, wanted in intervals:
@@ -93,25 +93,25 @@ def fairness(intervals: Iterable[UserService], targets: Mapping[str, float]) -> 
     return weighed / weight if weight else None
 
 
-def local_delay(jobs: Iterable[LocalStart], end: float) -> LocalDelay:
+def local_delay(jobs: Iterable[LocalJobStart], end: float) -> LocalJobDelay:
     """Of the jobs that start without the grid, up to `end`; one that starts earlier with it makes up for no other."""
-    total = LocalDelay(0, 0.0, 0.0)
+    total = LocalJobDelay(0, 0.0, 0.0)
     for seconds, without, started in jobs:
         if without is not None:
             delay = max(0.0, (end if started is None else started) - without)
-            total = LocalDelay(total.jobs + 1, total.seconds + seconds, total.delay + delay)
+            total = LocalJobDelay(total.jobs + 1, total.seconds + seconds, total.delay + delay)
     return total
 
 
-def latencies(seconds: Sequence[float]) -> Latencies | None:
+def latencies(seconds: Sequence[float]) -> CampaignTestLatencies | None:
     """Of test campaigns, each from its submission to the start of its last task."""
     if not seconds:
         return None
     ninetieth = quantiles(seconds, n=10, method="inclusive")[-1] if len(seconds) > 1 else seconds[0]
-    return Latencies(len(seconds), median(seconds), ninetieth, max(seconds))
+    return CampaignTestLatencies(len(seconds), median(seconds), ninetieth, max(seconds))
 
 
-def expectation(campaigns: Sequence[Foretold], end: float) -> Expectation:
+def expectation(campaigns: Sequence[ForecastCampaign], end: float) -> ForecastQuality:
     """Errors over life from campaigns that ended; calibration also from those that certainly outlast an interval."""
     steps: list[list[float]] = [[] for _ in range(LIFE_STEPS)]
     for campaign in campaigns:
@@ -121,14 +121,14 @@ def expectation(campaigns: Sequence[Foretold], end: float) -> Expectation:
                 step = int((forecast.at - campaign.submitted) / life * LIFE_STEPS)
                 if 0 <= step < LIFE_STEPS:
                     steps[step].append(abs(forecast.expected - campaign.ended) / life)
-    errors = tuple(Point(step / LIFE_STEPS, fmean(parts)) for step, parts in enumerate(steps) if parts)
+    errors = tuple(SeriesPoint(step / LIFE_STEPS, fmean(parts)) for step, parts in enumerate(steps) if parts)
     shares = [share for campaign in campaigns if (share := _within(campaign, end)) is not None]
     ended = sum(campaign.ended is not None for campaign in campaigns)
     widths = [width for campaign in campaigns if (width := _width(campaign)) is not None]
-    return Expectation(ended, errors, fmean(shares) if shares else None, fmean(widths) if widths else None)
+    return ForecastQuality(ended, errors, fmean(shares) if shares else None, fmean(widths) if widths else None)
 
 
-def _within(campaign: Foretold, end: float) -> float | None:
+def _within(campaign: ForecastCampaign, end: float) -> float | None:
     """The share of its forecasts with the true end in the interval; those still undecided at `end` do not count."""
     hits = [
         forecast.low <= campaign.ended <= forecast.high if campaign.ended is not None else False
@@ -138,7 +138,7 @@ def _within(campaign: Foretold, end: float) -> float | None:
     return fmean(hits) if hits else None
 
 
-def _width(campaign: Foretold) -> float | None:
+def _width(campaign: ForecastCampaign) -> float | None:
     """The median of its intervals' widths over the time that was truly left; None when its end was not seen."""
     if campaign.ended is None:
         return None

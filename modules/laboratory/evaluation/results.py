@@ -5,7 +5,7 @@ from heapq import merge
 from typing import NamedTuple
 
 
-class Point(NamedTuple):
+class SeriesPoint(NamedTuple):
     """A figure that has this value from here on, until the next point."""
 
     at: float
@@ -33,7 +33,7 @@ class ClusterResults(NamedTuple):
     local_seconds: float
     local_delay: float
     commands: int
-    waiting: tuple[Point, ...]
+    waiting: tuple[SeriesPoint, ...]
     lost: float = 0.0
 
     @property
@@ -94,7 +94,7 @@ class UserResults(NamedTuple):
     slowdown: float
 
 
-class Latencies(NamedTuple):
+class CampaignTestLatencies(NamedTuple):
     """Seconds from the submission of a test campaign to the start of its last task, over so many campaigns."""
 
     campaigns: int
@@ -103,7 +103,7 @@ class Latencies(NamedTuple):
     longest: float
 
 
-class Expectation(NamedTuple):
+class ForecastQuality(NamedTuple):
     """How well ends were foretold.
 
     `errors`: over the life of campaigns (0 to 1), the mean of |foretold end - true end| as a share of their life.
@@ -112,12 +112,12 @@ class Expectation(NamedTuple):
     """
 
     campaigns: int
-    errors: tuple[Point, ...]
+    errors: tuple[SeriesPoint, ...]
     calibration: float | None
     width: float | None = None
 
 
-class Results(NamedTuple):
+class SimulationResults(NamedTuple):
     """One simulation; `scheduler` is what was tried. `makespan` is from the first submission to the last end of all.
 
     `bound`: at best, for one who knows the future; `blind`: for one who knows nothing, but loses no time.
@@ -133,8 +133,8 @@ class Results(NamedTuple):
     makespan: float | None
     bound: float
     jain: float | None
-    tests: Latencies | None
-    expectation: Expectation
+    tests: CampaignTestLatencies | None
+    expectation: ForecastQuality
     blind: float | None = None
 
     @property
@@ -171,14 +171,14 @@ def together(name: str, clusters: Sequence[ClusterResults]) -> ClusterResults:
     )
 
 
-def added(series: Sequence[Sequence[Point]]) -> tuple[Point, ...]:
+def added(series: Sequence[Sequence[SeriesPoint]]) -> tuple[SeriesPoint, ...]:
     """The sum of step functions; each is 0 before its first point."""
     changes = merge(*([(late.at, late.value - early.value) for early, late in _steps(points)] for points in series))
     total, sums = 0.0, dict[float, float]()
     for at, change in changes:
         total += change
         sums[at] = total
-    return tuple(Point(at, value) for at, value in sums.items())
+    return tuple(SeriesPoint(at, value) for at, value in sums.items())
 
 
 def ratio(part: float, whole: float) -> float | None:
@@ -186,5 +186,5 @@ def ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def _steps(points: Sequence[Point]) -> list[tuple[Point, Point]]:
-    return list(zip((Point(0.0, 0.0), *points), points, strict=False))
+def _steps(points: Sequence[SeriesPoint]) -> list[tuple[SeriesPoint, SeriesPoint]]:
+    return list(zip((SeriesPoint(0.0, 0.0), *points), points, strict=False))

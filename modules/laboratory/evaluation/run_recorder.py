@@ -10,10 +10,10 @@ from sqlalchemy import Connection
 
 from cigri.database import Database
 from cigri.flow.views.laboratory import (
-    Demand,
+    CampaignTimes,
+    CoreDemand,
     EndedTask,
-    Lost,
-    SeenCampaign,
+    LostCoreSeconds,
     list_demands,
     list_ended_tasks,
     list_foretellings,
@@ -21,27 +21,27 @@ from cigri.flow.views.laboratory import (
     list_seen_campaigns,
 )
 from cigri.states import CampaignType
-from modules.laboratory.cluster.batch_system import BatchSystem
-from modules.laboratory.cluster.meters import Meters, Waste
-from modules.laboratory.evaluation.avoidable_losses import ClusterPast, avoidable
-from modules.laboratory.evaluation.clairvoyant import Burden, Profile, makespan_bound
+from modules.laboratory.cluster.batch_system import SimulatedBatchSystem
+from modules.laboratory.cluster.meters import ClusterMeters, WasteKind
+from modules.laboratory.evaluation.avoidable_losses import ClusterHistory, avoidable
+from modules.laboratory.evaluation.clairvoyant import IdleProfile, TaskLoad, makespan_bound
 from modules.laboratory.evaluation.list_scheduling_bound import blind_makespan
 from modules.laboratory.evaluation.metrics import (
-    Forecast,
-    Foretold,
-    LocalStart,
+    EndForecast,
+    ForecastCampaign,
+    LocalJobStart,
+    ServiceInterval,
     TaskTimes,
-    UserService,
     expectation,
     fairness,
     latencies,
     local_delay,
     slowdowns,
 )
-from modules.laboratory.evaluation.results import CampaignResults, ClusterResults, Point, Results
-from modules.laboratory.simulated_grid import WORLD_START, World
+from modules.laboratory.evaluation.results import CampaignResults, ClusterResults, SeriesPoint, SimulationResults
+from modules.laboratory.simulated_grid import WORLD_START, SimulatedGrid
 
-NOTHING_LOST = Lost(0.0, 0.0)
+NOTHING_LOST = LostCoreSeconds(0.0, 0.0)
 
 
 class MeterReading(NamedTuple):
@@ -52,17 +52,17 @@ class MeterReading(NamedTuple):
     received: Mapping[str, float]
 
 
-class Notebook:
+class RunRecorder:
     """Give `note` to World.run, and ask for the results afterwards."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._harvestable: dict[str, float] = defaultdict(float)
         self._harvested: dict[str, float] = defaultdict(float)
-        self._services: list[UserService] = []
-        self._last: tuple[float, Sequence[Demand], Mapping[str, MeterReading]] | None = None
+        self._services: list[ServiceInterval] = []
+        self._last: tuple[float, Sequence[CoreDemand], Mapping[str, MeterReading]] | None = None
 
-    def note(self, world: World) -> None:
+    def note(self, world: SimulatedGrid) -> None:
         """The cycle is over; count what became of the time since the one before."""
         with self._database.begin() as conn:
             demands = list_demands(conn)
@@ -74,7 +74,7 @@ class Notebook:
             self._services += service(seconds, wanted, demands, _gained(before, readings))
         self._last = (world.now, demands, readings)
 
-    def results(self, world: World, scheduler: str) -> Results:
+    def results(self, world: SimulatedGrid, scheduler: str) -> SimulationResults:
         """All figures of the report, once the run is over; the local load is played again, without us, for this."""
         with self._database.begin() as conn:
             tasks = [task for task in list_ended_tasks(conn) if task.campaign_id in world.campaigns]
@@ -83,7 +83,7 @@ class Notebook:
         alone = {name: system for name, system in world.without_us()}
         speeds = {name: cluster.speed for cluster in world.scenario.clusters for name in cluster.names}
         idle = {
-            name: Profile(system.meters.idle.points, speeds[name], system.machine.cores_per_node)
+            name: IdleProfile(system.meters.idle.points, speeds[name], system.machine.cores_per_node)
             for name, system in alone.items()
         }
         seen = [_campaign(world, campaign, idle) for campaign in campaigns]
@@ -95,7 +95,7 @@ class Notebook:
         bags = [(_seconds(campaign.submitted), _bag(world, campaign.id)) for campaign in campaigns]
         bag = [work for _, works in bags for work in works]
         blind = blind_makespan(list(idle.values()), bags)
-        return Results(
+        return SimulationResults(
             world.scenario.name,
             scheduler,
             world.scenario.seed,
@@ -119,7 +119,7 @@ class Notebook:
     def _count(
         self,
         seconds: float,
-        wanted: Sequence[Demand],
+        wanted: Sequence[CoreDemand],
         before: Mapping[str, MeterReading],
         now: Mapping[str, MeterReading],
     ) -> None:
@@ -130,11 +130,13 @@ class Notebook:
             self._harvested[name] += used
             self._harvestable[name] += min(reading.harvestable - before[name].harvestable, used + could)
 
-    def _cluster(self, world: World, name: str, alone: BatchSystem, avoidable: float, lost: Lost) -> ClusterResults:
+    def _cluster(
+        self, world: SimulatedGrid, name: str, alone: SimulatedBatchSystem, avoidable: float, lost: LostCoreSeconds
+    ) -> ClusterResults:
         system = world.sites[name].system
         meters = system.meters
         starts = [
-            LocalStart(job.seconds, alone.meters.local_starts.get(number), meters.local_starts.get(number))
+            LocalJobStart(job.seconds, alone.meters.local_starts.get(number), meters.local_starts.get(number))
             for number, job in enumerate(world.local_jobs(name))
         ]
         delay = local_delay(starts, world.now)
@@ -144,7 +146,7 @@ class Notebook:
             self._harvestable[name],
             self._harvested[name],
             max(0.0, avoidable - lost.killed),
-            sum(loss.work for loss in meters.losses) + meters.wasted[Waste.BLACK_HOLE] - avoidable,
+            sum(loss.work for loss in meters.losses) + meters.wasted[WasteKind.BLACK_HOLE] - avoidable,
             delay.jobs,
             delay.seconds,
             delay.delay,
@@ -155,8 +157,8 @@ class Notebook:
 
 
 def service(
-    seconds: float, before: Sequence[Demand], after: Sequence[Demand], received: Mapping[str, float]
-) -> list[UserService]:
+    seconds: float, before: Sequence[CoreDemand], after: Sequence[CoreDemand], received: Mapping[str, float]
+) -> list[ServiceInterval]:
     """What those got who wanted something when the interval began, if there were several.
 
     They wanted what they got, and cores for their tasks that had none: the mean of those at its begin and at its end.
@@ -166,7 +168,7 @@ def service(
     for demand in before:
         wanted[demand.user] += (demand.wanted + left.get(demand.campaign_id, 0)) / 2 * seconds
     got = {user: received.get(user, 0.0) for user in wanted}
-    return [UserService(got, {user: most + got[user] for user, most in wanted.items()})] if len(got) > 1 else []
+    return [ServiceInterval(got, {user: most + got[user] for user, most in wanted.items()})] if len(got) > 1 else []
 
 
 def _gained(before: Mapping[str, MeterReading], now: Mapping[str, MeterReading]) -> dict[str, float]:
@@ -177,7 +179,7 @@ def _gained(before: Mapping[str, MeterReading], now: Mapping[str, MeterReading])
     return gained
 
 
-def _campaign(world: World, campaign: SeenCampaign, idle: Mapping[str, Profile]) -> CampaignResults:
+def _campaign(world: SimulatedGrid, campaign: CampaignTimes, idle: Mapping[str, IdleProfile]) -> CampaignResults:
     submitted = _seconds(campaign.submitted)
     places = world.campaigns[campaign.id].described.clusters or idle.keys()
     bound = makespan_bound([idle[name] for name in places], _bag(world, campaign.id), submitted)
@@ -185,17 +187,17 @@ def _campaign(world: World, campaign: SeenCampaign, idle: Mapping[str, Profile])
     return CampaignResults(campaign.name, campaign.user, makespan, bound)
 
 
-def _bag(world: World, campaign_id: int) -> list[Burden]:
+def _bag(world: SimulatedGrid, campaign_id: int) -> list[TaskLoad]:
     width = world.width(campaign_id)
-    return [Burden(task.seconds, width) for task in world.tasks(campaign_id)]
+    return [TaskLoad(task.seconds, width) for task in world.tasks(campaign_id)]
 
 
-def _foretold(conn: Connection, campaigns: Sequence[SeenCampaign]) -> list[Foretold]:
-    forecasts: dict[int, list[Forecast]] = defaultdict(list)
+def _foretold(conn: Connection, campaigns: Sequence[CampaignTimes]) -> list[ForecastCampaign]:
+    forecasts: dict[int, list[EndForecast]] = defaultdict(list)
     for foretelling in list_foretellings(conn):
-        forecasts[foretelling.campaign_id].append(Forecast(*map(_seconds, foretelling[1:])))
+        forecasts[foretelling.campaign_id].append(EndForecast(*map(_seconds, foretelling[1:])))
     return [
-        Foretold(
+        ForecastCampaign(
             _seconds(campaign.submitted),
             None if campaign.ended is None else _seconds(campaign.ended),
             forecasts[campaign.id],
@@ -208,21 +210,21 @@ def _times(task: EndedTask, user: str) -> TaskTimes:
     return TaskTimes(user, _seconds(task.submitted), _seconds(task.ended), task.seconds)
 
 
-def _latency(campaign: SeenCampaign) -> float:
+def _latency(campaign: CampaignTimes) -> float:
     start = campaign.last_first_start or campaign.submitted
     return (start - campaign.submitted).total_seconds()
 
 
-def _points(steps: Sequence[tuple[float, float]]) -> tuple[Point, ...]:
-    return tuple(Point(at, value) for at, value in steps)
+def _points(steps: Sequence[tuple[float, float]]) -> tuple[SeriesPoint, ...]:
+    return tuple(SeriesPoint(at, value) for at, value in steps)
 
 
-def _read(meters: Meters, now: float) -> MeterReading:
+def _read(meters: ClusterMeters, now: float) -> MeterReading:
     return MeterReading(meters.harvestable, meters.ours, meters.received(now))
 
 
-def _past(meters: Meters) -> ClusterPast:
-    return ClusterPast(meters.losses, meters.free_cores.points, meters.our_cores.points)
+def _past(meters: ClusterMeters) -> ClusterHistory:
+    return ClusterHistory(meters.losses, meters.free_cores.points, meters.our_cores.points)
 
 
 def _seconds(moment: datetime) -> float:

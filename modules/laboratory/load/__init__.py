@@ -9,14 +9,24 @@ from pydantic import Field
 
 from modules.laboratory.load import lublin, shapes, swf
 from modules.laboratory.load.job import LocalJob
-from modules.laboratory.load.lublin import Lublin
-from modules.laboratory.load.shapes import Bursty, Constant, DayNight, NoLoad
-from modules.laboratory.load.swf import Swf
+from modules.laboratory.load.lublin import LublinLoad
+from modules.laboratory.load.shapes import BurstyLoad, ConstantLoad, DayNightLoad, NoLoad
+from modules.laboratory.load.swf import SwfLoad
 
-Load = Annotated[NoLoad | Constant | DayNight | Bursty | Lublin | Swf, Field(discriminator="kind")]
+Load = Annotated[NoLoad | ConstantLoad | DayNightLoad | BurstyLoad | LublinLoad | SwfLoad, Field(discriminator="kind")]
 """A cluster's local load as a scenario describes it; `kind` says which."""
 
-__all__ = ["Bursty", "Constant", "DayNight", "Load", "LocalJob", "Lublin", "NoLoad", "Swf", "jobs_of"]
+__all__ = [
+    "BurstyLoad",
+    "ConstantLoad",
+    "DayNightLoad",
+    "Load",
+    "LocalJob",
+    "LublinLoad",
+    "NoLoad",
+    "SwfLoad",
+    "jobs_of",
+]
 
 
 def jobs_of(load: Load, cores: int, seconds: float, seed: int, directory: Path) -> Iterator[LocalJob]:
@@ -29,11 +39,11 @@ def jobs_of(load: Load, cores: int, seconds: float, seed: int, directory: Path) 
     match load:
         case NoLoad():
             return iter(())
-        case Constant() | DayNight() | Bursty():
+        case ConstantLoad() | DayNightLoad() | BurstyLoad():
             return shapes.jobs(load, cores, seconds, random)
-        case Lublin():
+        case LublinLoad():
             return lublin.jobs(load, cores, seconds, random)
-        case Swf():
+        case SwfLoad():
             return swf.jobs(load, cores, seconds, random, directory)
         case _:
             assert_never(load)

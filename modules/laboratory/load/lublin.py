@@ -42,25 +42,25 @@ POWER_OF_TWO = 0.576  # share of the jobs whose size is made a power of two
 LOWEST, TO_MIDDLE, FIRST_STAGE = 0.8, 2.5, 0.86  # log2 of the size: from, highest - middle, share below the middle
 
 
-class Gamma(NamedTuple):
+class GammaParameters(NamedTuple):
     shape: float
     scale: float
 
 
-SHORT_RUNS = Gamma(4.2, 0.94)  # natural logarithm of the run time in seconds
-LONG = Gamma(312.0, 0.03)
+SHORT_RUNS = GammaParameters(4.2, 0.94)  # natural logarithm of the run time in seconds
+LONG = GammaParameters(312.0, 0.03)
 SHORT_SLOPE, SHORT_AT_ZERO = -0.0054, 0.78  # share of short jobs by their cores
 LONGEST_RUN = 12.0  # logarithm, two days; longer ones are drawn again
 
-GAP_BETWEEN_JOBS = Gamma(
+GAP_BETWEEN_JOBS = GammaParameters(
     10.2303 * 1.0225, 0.4871
 )  # logarithm of the time between jobs; 1.0225 leads from rush hours to all hours
 LONGEST_GAP = 13.0
-DAY = Gamma(8.1737, 3.9631)  # half hours of a day that begins with its 11th, five in the morning
+DAY = GammaParameters(8.1737, 3.9631)  # half hours of a day that begins with its 11th, five in the morning
 FIRST_SLOT, SLOTS, SLOT = 11, 48, 1800.0
 
 
-class Lublin(BaseModel):
+class LublinLoad(BaseModel):
     """The model on a cluster of any size; `utilisation` is the load offered, None: as many jobs as in the model."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -70,7 +70,7 @@ class Lublin(BaseModel):
     start_hour: Annotated[float, Field(ge=0, lt=24)] = 0.0
 
 
-def jobs(load: Lublin, cores: int, seconds: float, random: Random) -> Iterator[LocalJob]:
+def jobs(load: LublinLoad, cores: int, seconds: float, random: Random) -> Iterator[LocalJob]:
     """Jobs until `seconds`, without end if that is infinite."""
     pace = 1.0 if load.utilisation is None else load.utilisation / natural_load(cores)
     for submitted in arrivals(random, pace, load.start_hour):
@@ -189,7 +189,7 @@ def _gap(random: Random) -> float:
     return exp(logarithm)
 
 
-def _mean_exp(gamma: Gamma, largest: float) -> float:
+def _mean_exp(gamma: GammaParameters, largest: float) -> float:
     """Of e to the power of a gamma variable (scale below 1), where that is at most `largest`."""
     whole = (1 - gamma.scale) ** -gamma.shape
     return float(whole * gamma_cdf(largest, gamma.shape, gamma.scale / (1 - gamma.scale)))

@@ -38,7 +38,7 @@ HEADER = """\
 """
 
 
-class SubmittedJob(NamedTuple):
+class TraceSubmission(NamedTuple):
     """A job as its user sends it; status as in the format: 1 completes, 0 fails, 5 is cancelled before it starts."""
 
     submitted: int
@@ -63,7 +63,7 @@ def pace(now: float) -> float:
     return (QUIET_NIGHT + (1 - QUIET_NIGHT) * bell) * (WEEKEND if day >= 5 else 1.0)
 
 
-def _wishes(random: Random) -> Iterator[SubmittedJob]:
+def _wishes(random: Random) -> Iterator[TraceSubmission]:
     """Sessions come as a Poisson process thinned by the hour; in each a user sends a few jobs that are alike."""
     now = 0.0
     while (now := now + random.expovariate(BUSIEST / HOUR)) < SAMPLE_DAYS * 24 * HOUR:
@@ -71,7 +71,7 @@ def _wishes(random: Random) -> Iterator[SubmittedJob]:
             yield from _session(random, now)
 
 
-def _session(random: Random, now: float) -> Iterator[SubmittedJob]:
+def _session(random: Random, now: float) -> Iterator[TraceSubmission]:
     user = pick_user(random)
     cores = random.choices([width for width, _ in WIDTHS], [weight for _, weight in WIDTHS])[0]
     typical = random.lognormvariate(6.5, 1.4)
@@ -81,11 +81,11 @@ def _session(random: Random, now: float) -> Iterator[SubmittedJob]:
         fate = random.random() / LOST_SHARE
         status = 1 if fate >= 1 else 0 if fate >= 0.5 else 5
         kept = 0.0 if status == 5 else seconds * random.random() * 0.1 if status == 0 else seconds
-        yield SubmittedJob(int(now), cores, round(kept), int(walltime), user, status)
+        yield TraceSubmission(int(now), cores, round(kept), int(walltime), user, status)
         now = min(now + random.uniform(1, 90), SAMPLE_DAYS * 24 * HOUR - 1)
 
 
-def _served(wishes: list[SubmittedJob]) -> Iterator[tuple[SubmittedJob, int]]:
+def _served(wishes: list[TraceSubmission]) -> Iterator[tuple[TraceSubmission, int]]:
     """Each with the seconds it waits where jobs start in the order of their submission."""
     free, now = SAMPLE_CORES, 0
     running: list[tuple[int, int]] = []
@@ -102,7 +102,7 @@ def _served(wishes: list[SubmittedJob]) -> Iterator[tuple[SubmittedJob, int]]:
         yield wish, now - wish.submitted
 
 
-def _line(number: int, wish: SubmittedJob, wait: int) -> str:
+def _line(number: int, wish: TraceSubmission, wait: int) -> str:
     allocated = -1 if wish.status == 5 else wish.cores
     ran = wish.seconds if wish.status != 5 else 0
     own = (number, wish.submitted, wait, ran, allocated, -1, -1, wish.cores, wish.walltime, -1, wish.status)

@@ -15,7 +15,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
 
 from cigri.errors import ConfigError
-from cigri.settings.operating_hours import Hours, parse_hours, readable_windows
+from cigri.settings.operating_hours import OperatingHours, parse_hours, readable_windows
 from modules.laboratory.load.job import LocalJob
 from modules.laboratory.load.submitters import pick_name, pick_walltime
 
@@ -33,7 +33,7 @@ class NoLoad(BaseModel):
     kind: Literal["none"]
 
 
-class _Shape(BaseModel):
+class _LoadShape(BaseModel):
     """Jobs of these widths (cores) and durations (seconds), each as likely as the others."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,14 +42,14 @@ class _Shape(BaseModel):
     durations: Annotated[tuple[Annotated[float, Field(ge=1)], ...], Field(min_length=1)] = (3600.0,)
 
 
-class Constant(_Shape):
+class ConstantLoad(_LoadShape):
     """This share of the cores, always."""
 
     kind: Literal["constant"]
     utilisation: LoadShare
 
 
-class DayNight(_Shape):
+class DayNightLoad(_LoadShape):
     """One share in the working hours and another outside; jobs end with the hours that they are for."""
 
     kind: Literal["daynight"]
@@ -61,7 +61,7 @@ class DayNight(_Shape):
     start_hour: Annotated[float, Field(ge=0, lt=168)] = 0.0  # of the week: 0 is Monday, midnight
 
 
-class Bursty(_Shape):
+class BurstyLoad(_LoadShape):
     """A steady share, and bursts that take `share` more at once for `lasts` seconds, each `every` seconds on average.
 
     Between the end of a burst and the next one is a time drawn from an exponential distribution.
@@ -89,7 +89,7 @@ class TimeSpan(NamedTuple):
     end: float
 
 
-class _Stream(NamedTuple):
+class _JobStream(NamedTuple):
     """When its next job comes, how wide its jobs are, and the chance that a job is really submitted."""
 
     next: float
@@ -98,7 +98,9 @@ class _Stream(NamedTuple):
     chance: float
 
 
-def jobs(load: Constant | DayNight | Bursty, cores: int, seconds: float, random: Random) -> Iterator[LocalJob]:
+def jobs(
+    load: ConstantLoad | DayNightLoad | BurstyLoad, cores: int, seconds: float, random: Random
+) -> Iterator[LocalJob]:
     """Raise ConfigError when a width does not fit the cluster."""
     if max(load.widths) > cores:
         raise ConfigError(f"local jobs of {max(load.widths)} cores do not fit a cluster of {cores}: change `widths`")
@@ -109,23 +111,23 @@ def jobs(load: Constant | DayNight | Bursty, cores: int, seconds: float, random:
     return merge(always, others, key=lambda job: job.submitted)
 
 
-def _parts(load: Constant | DayNight | Bursty, random: Random) -> tuple[float, float, Iterator[TimeSpan]]:
+def _parts(load: ConstantLoad | DayNightLoad | BurstyLoad, random: Random) -> tuple[float, float, Iterator[TimeSpan]]:
     """The share held always, the share held besides in some spans, and these without end."""
     match load:
-        case Constant():
+        case ConstantLoad():
             return load.utilisation, 0.0, iter(())
-        case DayNight():
+        case DayNightLoad():
             spans = _hours(load, wanted=load.day > load.night)
             return min(load.day, load.night), abs(load.day - load.night), spans
-        case Bursty():
+        case BurstyLoad():
             return load.utilisation, load.share, _bursts(load, Random(random.getrandbits(64)))
 
 
-def _hours(load: DayNight, *, wanted: bool) -> Iterator[TimeSpan]:
+def _hours(load: DayNightLoad, *, wanted: bool) -> Iterator[TimeSpan]:
     """The working hours, or all others, from the scenario's start on."""
     start = MONDAY + timedelta(hours=load.start_hour)
     hours = parse_hours(load.working, "UTC")
-    assert isinstance(hours, Hours)
+    assert isinstance(hours, OperatingHours)
     now = start
     while True:
         stretch = hours.at(now)
@@ -137,7 +139,7 @@ def _hours(load: DayNight, *, wanted: bool) -> Iterator[TimeSpan]:
         now = stretch.until
 
 
-def _bursts(load: Bursty, random: Random) -> Iterator[TimeSpan]:
+def _bursts(load: BurstyLoad, random: Random) -> Iterator[TimeSpan]:
     start = 0.0
     while True:
         start += random.expovariate(1.0 / (load.every - load.lasts))
@@ -146,7 +148,7 @@ def _bursts(load: Bursty, random: Random) -> Iterator[TimeSpan]:
 
 
 def _held(
-    load: _Shape, held: float, span: TimeSpan, seconds: float, random: Random, *, staggered: bool
+    load: _LoadShape, held: float, span: TimeSpan, seconds: float, random: Random, *, staggered: bool
 ) -> Iterator[LocalJob]:
     """Jobs that hold `held` cores through the span; `staggered`: as if the streams had run before it began."""
     streams = list(_streams(load.widths, held, span.start, random))
@@ -160,15 +162,15 @@ def _held(
         lasts = min(lasts, span.end - now)
         if random.random() < chance:
             yield LocalJob(now, width, lasts, pick_walltime(random, whole), pick_name(random))
-        heapreplace(streams, _Stream(now + lasts, order, width, chance))
+        heapreplace(streams, _JobStream(now + lasts, order, width, chance))
 
 
-def _streams(widths: tuple[int, ...], held: float, start: float, random: Random) -> Iterator[_Stream]:
+def _streams(widths: tuple[int, ...], held: float, start: float, random: Random) -> Iterator[_JobStream]:
     order = 0
     while fitting := [width for width in widths if width <= held]:
         width = random.choice(fitting)
-        yield _Stream(start, order, width, 1.0)
+        yield _JobStream(start, order, width, 1.0)
         held -= width
         order += 1
     if held > 0:
-        yield _Stream(start, order, min(widths), held / min(widths))
+        yield _JobStream(start, order, min(widths), held / min(widths))

@@ -32,7 +32,7 @@ _HEADER = re.compile(r"\s*;\s*(MaxProcs|MaxNodes):\s*(\d{1,9})\b")
 Factor = Annotated[float, Field(ge=0.001, le=1000)]
 
 
-class Swf(BaseModel):
+class SwfLoad(BaseModel):
     """A trace, from `offset` seconds of its own time on; what waited or ran then is there at the scenario's start.
 
     Cores are scaled from `machine_cores` (None: as the header says) to the cluster's. `time_scale` multiplies all
@@ -67,7 +67,7 @@ class HeaderCores(NamedTuple):
     counts_cores: bool  # else it counts nodes
 
 
-def jobs(load: Swf, cores: int, seconds: float, random: Random, directory: Path) -> Iterator[LocalJob]:
+def jobs(load: SwfLoad, cores: int, seconds: float, random: Random, directory: Path) -> Iterator[LocalJob]:
     """The trace's jobs on a cluster of so many cores; ConfigError names file and line."""
     path = directory / load.file
     factor = cores / (load.machine_cores or machine_cores(path))

@@ -8,20 +8,20 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from cigri.errors import UsageError
-from modules.laboratory.evaluation.results import Results
+from modules.laboratory.evaluation.results import SimulationResults
 from modules.laboratory.report.metric_definitions import values
 
 CSV_COLUMNS = ("figure", "unit", "of", "name", "at", "value")
 
-_RESULTS = TypeAdapter(Results)
+_RESULTS = TypeAdapter(SimulationResults)
 
 
-def to_json(results: Results) -> str:
+def to_json(results: SimulationResults) -> str:
     """One JSON object with the fields of Results, for from_json; ValueError at a figure that is no number."""
     return json.dumps(_plain(results), indent=1, allow_nan=False) + "\n"
 
 
-def from_json(text: str) -> Results:
+def from_json(text: str) -> SimulationResults:
     """What to_json wrote; UsageError says what is wrong in anything else."""
     try:
         return _RESULTS.validate_json(text)
@@ -29,7 +29,7 @@ def from_json(text: str) -> Results:
         raise UsageError(f"these are no results of a simulation: {error}") from None
 
 
-def to_csv(results: Results) -> str:
+def to_csv(results: SimulationResults) -> str:
     """A header and a row for each figure; `at` in seconds (of eta_error: in parts of a life), empty for no series.
 
     Shares are from 0 to 1; an empty value says that there is none.

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from modules.laboratory.evaluation.results import CampaignResults, ClusterResults, Results, UserResults
+from modules.laboratory.evaluation.results import CampaignResults, ClusterResults, SimulationResults, UserResults
 
 
-class Figure(NamedTuple):
+class MetricDefinition(NamedTuple):
     """`target` is what we want of our own scheduler: at least (`above`) or at most so much."""
 
     key: str
@@ -23,17 +23,17 @@ class Figure(NamedTuple):
         return value >= self.target if self.above else value <= self.target
 
 
-class Value(NamedTuple):
+class MetricValue(NamedTuple):
     """A figure of one thing (all, a cluster, a campaign, a user), at a time if it is a series."""
 
-    figure: Figure
+    figure: MetricDefinition
     of: str
     name: str
     at: float | None
     value: float | None
 
 
-HARVESTED = Figure(
+HARVESTED = MetricDefinition(
     "harvested_share",
     "Idle core-seconds harvested",
     "share",
@@ -41,8 +41,10 @@ HARVESTED = Figure(
     0.95,
     above=True,
 )
-HARVESTABLE = Figure("harvestable", "Harvestable", "core-seconds", "The core-seconds that could have been harvested.")
-AVOIDABLE = Figure(
+HARVESTABLE = MetricDefinition(
+    "harvestable", "Harvestable", "core-seconds", "The core-seconds that could have been harvested."
+)
+AVOIDABLE = MetricDefinition(
     "avoidable_share",
     "Wasted by avoidable kills",
     "share",
@@ -51,41 +53,43 @@ AVOIDABLE = Figure(
     "an hour before; over the core-seconds that our jobs held.",
     0.02,
 )
-UNAVOIDABLE = Figure(
+UNAVOIDABLE = MetricDefinition(
     "unavoidable_share",
     "Wasted by other kills",
     "share",
     "Core-seconds of work lost to all other kills, over the core-seconds that our jobs held.",
 )
-WASTED = Figure(
+WASTED = MetricDefinition(
     "wasted", "Wasted by kills", "core-seconds", "Work lost to kills, avoidable or not, that had to be done again."
 )
-SPENT_ON_LOST = Figure(
+SPENT_ON_LOST = MetricDefinition(
     "lost_share",
     "Spent on attempts that lost",
     "share",
     "Core-seconds of attempts that lost against another one at the same task (replicas, or what they replaced), over "
     "the core-seconds that our jobs held.",
 )
-DELAY = Figure(
+DELAY = MetricDefinition(
     "local_delay_share",
     "Delay of local jobs",
     "share",
     "Sum of the seconds that local jobs started later than without the grid, over the sum of their run times.",
     0.01,
 )
-MEAN_DELAY = Figure(
+MEAN_DELAY = MetricDefinition(
     "local_delay_mean", "Mean delay of a local job", "seconds", "The same sum of delays, over the number of local jobs."
 )
-MAKESPAN = Figure("makespan", "Makespan", "seconds", "From the first submission to the end of the last task.")
-BOUND = Figure(
+MAKESPAN = MetricDefinition("makespan", "Makespan", "seconds", "From the first submission to the end of the last task.")
+BOUND = MetricDefinition(
     "bound",
     "Clairvoyant bound",
     "seconds",
     "The makespan, had every idle core been used from the submission on by one who knew the future; none is shorter.",
 )
-STRETCH = Figure("makespan_over_bound", "Makespan over the bound", "times", "Makespan over the clairvoyant bound.", 1.1)
-BLIND = Figure(
+STRETCH = MetricDefinition(
+    "makespan_over_bound", "Makespan over the bound", "times", "Makespan over the clairvoyant bound.", 1.1
+)
+BLIND = MetricDefinition(
     "makespan_over_blind",
     "Makespan over list scheduling",
     "times",
@@ -93,14 +97,14 @@ BLIND = Figure(
     "line starts as soon as a core is idle, on the fastest cluster; local jobs take the cores of the youngest.",
     1.1,
 )
-SLOWDOWN = Figure(
+SLOWDOWN = MetricDefinition(
     "bounded_slowdown",
     "Bounded slowdown",
     "times",
     "Of a task: time from submission to end over its run time, which counts as at least 10 s; at least 1. The mean "
     "over a user's tasks that ended.",
 )
-JAIN = Figure(
+JAIN = MetricDefinition(
     "jain",
     "Fairness (Jain)",
     "index",
@@ -109,22 +113,22 @@ JAIN = Figure(
     0.95,
     above=True,
 )
-TEST_MEDIAN = Figure(
+TEST_MEDIAN = MetricDefinition(
     "test_latency_median",
     "Test campaigns begin within, median",
     "seconds",
     "From the submission of a test campaign to the start of its last task: the median.",
 )
-TEST_NINETIETH = Figure("test_latency_90", "90 % of them within", "seconds", "The same: the 90th percentile.")
-TEST_LONGEST = Figure("test_latency_longest", "The slowest one", "seconds", "The same: the longest.")
-ERROR = Figure(
+TEST_NINETIETH = MetricDefinition("test_latency_90", "90 % of them within", "seconds", "The same: the 90th percentile.")
+TEST_LONGEST = MetricDefinition("test_latency_longest", "The slowest one", "seconds", "The same: the longest.")
+ERROR = MetricDefinition(
     "eta_error",
     "Error of the expected end",
     "share",
     "Distance of the foretold from the true end, over the life of the campaign: the mean over campaigns that ended, "
     "by the part of their life that had passed.",
 )
-CALIBRATION = Figure(
+CALIBRATION = MetricDefinition(
     "calibration",
     "True ends within the 90 % interval",
     "share",
@@ -132,17 +136,19 @@ CALIBRATION = Figure(
     0.90,
     above=True,
 )
-WIDTH = Figure(
+WIDTH = MetricDefinition(
     "interval_width",
     "Width of the 90 % interval",
     "times",
     "The width of the interval over the time that was truly left until the end: the median over a campaign's "
     "forecasts, the mean over campaigns that ended. An interval that is too wide says nothing.",
 )
-REMOTE_COMMANDS = Figure("commands", "Remote commands", "commands", "Commands sent to clusters' front-ends.")
-WAITING = Figure("waiting", "Jobs waiting", "jobs", "Jobs of ours in the queue of the cluster, from this time on.")
+REMOTE_COMMANDS = MetricDefinition("commands", "Remote commands", "commands", "Commands sent to clusters' front-ends.")
+WAITING = MetricDefinition(
+    "waiting", "Jobs waiting", "jobs", "Jobs of ours in the queue of the cluster, from this time on."
+)
 
-SUMMARY_FIGURES: tuple[tuple[Figure, Callable[[Results], float | None]], ...] = (
+SUMMARY_FIGURES: tuple[tuple[MetricDefinition, Callable[[SimulationResults], float | None]], ...] = (
     (HARVESTED, lambda results: results.grid.harvested_share),
     (AVOIDABLE, lambda results: results.grid.avoidable_share),
     (UNAVOIDABLE, lambda results: results.grid.unavoidable_share),
@@ -162,7 +168,7 @@ SUMMARY_FIGURES: tuple[tuple[Figure, Callable[[Results], float | None]], ...] = 
     (WIDTH, lambda results: results.expectation.width),
     (REMOTE_COMMANDS, lambda results: results.grid.commands),
 )
-CLUSTER_FIGURES: tuple[tuple[Figure, Callable[[ClusterResults], float | None]], ...] = (
+CLUSTER_FIGURES: tuple[tuple[MetricDefinition, Callable[[ClusterResults], float | None]], ...] = (
     (HARVESTED, lambda cluster: cluster.harvested_share),
     (HARVESTABLE, lambda cluster: cluster.harvestable),
     (AVOIDABLE, lambda cluster: cluster.avoidable_share),
@@ -172,27 +178,31 @@ CLUSTER_FIGURES: tuple[tuple[Figure, Callable[[ClusterResults], float | None]], 
     (MEAN_DELAY, lambda cluster: cluster.mean_delay),
     (REMOTE_COMMANDS, lambda cluster: cluster.commands),
 )
-CAMPAIGN_FIGURES: tuple[tuple[Figure, Callable[[CampaignResults], float | None]], ...] = (
+CAMPAIGN_FIGURES: tuple[tuple[MetricDefinition, Callable[[CampaignResults], float | None]], ...] = (
     (MAKESPAN, lambda campaign: campaign.makespan),
     (BOUND, lambda campaign: campaign.bound),
     (STRETCH, lambda campaign: campaign.stretch),
 )
-OF_USER: tuple[tuple[Figure, Callable[[UserResults], float | None]], ...] = ((SLOWDOWN, lambda user: user.slowdown),)
+OF_USER: tuple[tuple[MetricDefinition, Callable[[UserResults], float | None]], ...] = (
+    (SLOWDOWN, lambda user: user.slowdown),
+)
 
 
-def values(results: Results) -> Iterator[Value]:
+def values(results: SimulationResults) -> Iterator[MetricValue]:
     """Every figure of the report, the summary first."""
     for figure, value in SUMMARY_FIGURES:
-        yield Value(figure, "all", "", None, value(results))
+        yield MetricValue(figure, "all", "", None, value(results))
     for point in results.expectation.errors:
-        yield Value(ERROR, "all", "", point.at, point.value)
+        yield MetricValue(ERROR, "all", "", point.at, point.value)
     for cluster in results.clusters:
-        yield from (Value(figure, "cluster", cluster.name, None, value(cluster)) for figure, value in CLUSTER_FIGURES)
+        yield from (
+            MetricValue(figure, "cluster", cluster.name, None, value(cluster)) for figure, value in CLUSTER_FIGURES
+        )
     for campaign in results.campaigns:
         yield from (
-            Value(figure, "campaign", campaign.name, None, value(campaign)) for figure, value in CAMPAIGN_FIGURES
+            MetricValue(figure, "campaign", campaign.name, None, value(campaign)) for figure, value in CAMPAIGN_FIGURES
         )
     for user in results.users:
-        yield from (Value(figure, "user", user.name, None, value(user)) for figure, value in OF_USER)
+        yield from (MetricValue(figure, "user", user.name, None, value(user)) for figure, value in OF_USER)
     for cluster in results.clusters:
-        yield from (Value(WAITING, "cluster", cluster.name, point.at, point.value) for point in cluster.waiting)
+        yield from (MetricValue(WAITING, "cluster", cluster.name, point.at, point.value) for point in cluster.waiting)

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from modules.laboratory.evaluation.results import Point, Results, added
+from modules.laboratory.evaluation.results import SeriesPoint, SimulationResults, added
 from modules.laboratory.report import metric_definitions as the
 from modules.laboratory.report.formatting import NO_FIGURE, core_hours, duration, escaped, number, percent, times
-from modules.laboratory.report.metric_definitions import Figure
-from modules.laboratory.report.svg import COLOURS, Series, bar_plot, line_plot, steps_plot
+from modules.laboratory.report.metric_definitions import MetricDefinition
+from modules.laboratory.report.svg import COLOURS, PlotSeries, bar_plot, line_plot, steps_plot
 
 STYLE = Path(__file__).with_name("style.css")
 MOST_ROWS = 200  # campaigns or users in a table; a file of megabytes is not read, the CSV has them all
@@ -31,7 +31,7 @@ UNITS = {
 }
 
 
-def to_html(results: Results) -> str:
+def to_html(results: SimulationResults) -> str:
     """An HTML document that needs no other file, and no network."""
     title = escaped(f"{results.scenario}: {results.scheduler}")
     sections = (_summary, _clusters, _waiting, _users, _campaigns, _expectation, _definitions)
@@ -45,7 +45,7 @@ def to_html(results: Results) -> str:
     )
 
 
-def _summary(results: Results) -> str:
+def _summary(results: SimulationResults) -> str:
     rows = []
     for figure, value_of in the.SUMMARY_FIGURES:
         value = value_of(results)
@@ -53,7 +53,7 @@ def _summary(results: Results) -> str:
     return _section("In short", _table(("Figure", "Value", "Target"), rows))
 
 
-def _clusters(results: Results) -> str:
+def _clusters(results: SimulationResults) -> str:
     every = [*results.clusters, results.grid] if len(results.clusters) > 1 else results.clusters
     rows = [
         (
@@ -67,23 +67,23 @@ def _clusters(results: Results) -> str:
     return _section("Clusters", _table(heads, rows))
 
 
-def _waiting(results: Results) -> str:
+def _waiting(results: SimulationResults) -> str:
     shown = _busiest(results)
     plot = steps_plot("Jobs waiting in the queues of clusters", "jobs waiting", shown, results.seconds)
     return _section("Jobs waiting in the queues of clusters", plot, the.WAITING.definition)
 
 
-def _busiest(results: Results) -> list[Series]:
+def _busiest(results: SimulationResults) -> list[PlotSeries]:
     """The clusters; when there are too many, those with the longest queues, and all others together."""
     ranked = sorted(results.clusters, key=lambda cluster: -_area(cluster.waiting, results.seconds))
     if len(ranked) <= COLOURS:
-        return [Series(cluster.name, cluster.waiting) for cluster in results.clusters]
+        return [PlotSeries(cluster.name, cluster.waiting) for cluster in results.clusters]
     first, others = ranked[: COLOURS - 1], ranked[COLOURS - 1 :]
-    together = Series(f"the other {len(others)} together", added([cluster.waiting for cluster in others]))
-    return [*(Series(cluster.name, cluster.waiting) for cluster in first), together]
+    together = PlotSeries(f"the other {len(others)} together", added([cluster.waiting for cluster in others]))
+    return [*(PlotSeries(cluster.name, cluster.waiting) for cluster in first), together]
 
 
-def _users(results: Results) -> str:
+def _users(results: SimulationResults) -> str:
     users = sorted(results.users, key=lambda user: -user.slowdown)
     bars = bar_plot("Bounded slowdown by user", [(user.name, user.slowdown) for user in users[:MOST_BARS]], "times")
     rows = [(escaped(user.name), number(user.tasks), times(user.slowdown)) for user in users[:MOST_ROWS]]
@@ -91,7 +91,7 @@ def _users(results: Results) -> str:
     return _section("Users", bars + _left_out(len(users)) + table, the.SLOWDOWN.definition)
 
 
-def _campaigns(results: Results) -> str:
+def _campaigns(results: SimulationResults) -> str:
     def longest_first(place: int) -> float:
         return -(results.campaigns[place].stretch or float("inf"))
 
@@ -110,15 +110,15 @@ def _campaigns(results: Results) -> str:
     return _section("Campaigns", _left_out(len(order)) + _table(heads, rows), note)
 
 
-def _expectation(results: Results) -> str:
+def _expectation(results: SimulationResults) -> str:
     foretold = results.expectation
-    points = [Point(100 * point.at, 100 * point.value) for point in foretold.errors]
+    points = [SeriesPoint(100 * point.at, 100 * point.value) for point in foretold.errors]
     plot = line_plot(the.ERROR.title, "% of the campaign's life passed", "error, % of life", points, 100.0)
     said = f"Over {number(foretold.campaigns)} campaigns that ended. {the.ERROR.definition}"
     return _section("Error of the expected end over time", plot, said)
 
 
-def _definitions(results: Results) -> str:
+def _definitions(results: SimulationResults) -> str:
     """Each figure once, in the order of the report."""
     figures = {value.key: value for value, _ in (*the.SUMMARY_FIGURES, *the.CLUSTER_FIGURES, *the.OF_USER)}
     listed = (*figures.values(), the.WAITING, the.ERROR)
@@ -146,15 +146,15 @@ def _left_out(count: int) -> str:
     return f'<p class="soft">The table leaves out the {number(more)} best; the CSV has all.</p>' if more > 0 else ""
 
 
-def _shown(figure: Figure, value: float | None) -> str:
+def _shown(figure: MetricDefinition, value: float | None) -> str:
     return NO_FIGURE if value is None else escaped(HOW_SHOWN[figure.unit](value))
 
 
-def _unit(figure: Figure) -> str:
+def _unit(figure: MetricDefinition) -> str:
     return UNITS.get(figure.unit, figure.unit)
 
 
-def _target(figure: Figure, value: float | None) -> str:
+def _target(figure: MetricDefinition, value: float | None) -> str:
     if figure.target is None:
         return ""
     sign = "\N{GREATER-THAN OR EQUAL TO}" if figure.above else "\N{LESS-THAN OR EQUAL TO}"
@@ -165,6 +165,6 @@ def _target(figure: Figure, value: float | None) -> str:
     return f'{wanted} <span class="{"met" if met else "missed"}">{"met" if met else "missed"}</span>'
 
 
-def _area(points: Sequence[Point], end: float) -> float:
+def _area(points: Sequence[SeriesPoint], end: float) -> float:
     ends = [*(point.at for point in points[1:]), end]
     return sum(point.value * (stop - point.at) for point, stop in zip(points, ends, strict=True)) if points else 0.0

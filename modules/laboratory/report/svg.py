@@ -5,7 +5,7 @@ from math import floor, log10
 from typing import NamedTuple
 
 from cigri.formats.units import DAY, HOUR, MINUTE
-from modules.laboratory.evaluation.results import Point
+from modules.laboratory.evaluation.results import SeriesPoint
 from modules.laboratory.report.formatting import escaped, number
 
 WIDTH, HEIGHT = 860, 300
@@ -17,12 +17,12 @@ TINY = 1e-9  # a plot of less is a plot of nothing
 TIME_UNITS = ((DAY, "days"), (HOUR, "hours"), (MINUTE, "minutes"), (1, "seconds"))
 
 
-class Series(NamedTuple):
+class PlotSeries(NamedTuple):
     name: str
-    points: Sequence[Point]
+    points: Sequence[SeriesPoint]
 
 
-class Frame(NamedTuple):
+class PlotFrame(NamedTuple):
     """What of the data is where on the paper: x from 0 to `width`, y from 0 to `height`."""
 
     width: float
@@ -37,16 +37,16 @@ class Frame(NamedTuple):
         return HEIGHT - BOTTOM - value / self.height * (HEIGHT - TOP - BOTTOM)
 
 
-def steps_plot(title: str, unit: str, series: Sequence[Series], seconds: float) -> str:
+def steps_plot(title: str, unit: str, series: Sequence[PlotSeries], seconds: float) -> str:
     """Step functions of time from 0 to `seconds`, at most eight; an area below the first if it is alone."""
-    shown = [Series(name, thinned(points, seconds)) for name, points in series]
+    shown = [PlotSeries(name, thinned(points, seconds)) for name, points in series]
     scale, word = time_unit(seconds)
     frame = _frame(seconds, [point for line in shown for point in line.points])
     paths = "".join(_steps(frame, line.points, colour, alone=len(shown) == 1) for colour, line in enumerate(shown))
     return _svg(title, HEIGHT, _axes(frame, scale, word, unit) + paths) + _legend(shown)
 
 
-def line_plot(title: str, x_unit: str, unit: str, points: Sequence[Point], width: float) -> str:
+def line_plot(title: str, x_unit: str, unit: str, points: Sequence[SeriesPoint], width: float) -> str:
     """One line through points, x from 0 to `width`; a dot on each point."""
     frame = _frame(width, points)
     places = [(frame.x(point.at), frame.y(point.value)) for point in points]
@@ -73,7 +73,7 @@ def bar_plot(title: str, bars: Sequence[tuple[str, float]], unit: str) -> str:
     return _svg(title, TOP * 2 + len(bars) * (BAR + BAR_GAP), "".join(rows))
 
 
-def thinned(points: Sequence[Point], seconds: float) -> list[Point]:
+def thinned(points: Sequence[SeriesPoint], seconds: float) -> list[SeriesPoint]:
     """The points up to the end; of too many, the mean of the step function in each of 400 columns."""
     inside = [point for point in points if point.at < seconds]
     if len(inside) <= PLOT_COLUMNS:
@@ -86,7 +86,7 @@ def thinned(points: Sequence[Point], seconds: float) -> list[Point]:
             stop = min(end, (index + 1) * column)
             sums[index] += point.value * max(0.0, stop - start)
             index, start = index + 1, max(start, stop)
-    return [Point(index * column, total / column) for index, total in enumerate(sums)]
+    return [SeriesPoint(index * column, total / column) for index, total in enumerate(sums)]
 
 
 def ticks(highest: float, most: int = 6) -> list[float]:
@@ -102,12 +102,12 @@ def time_unit(seconds: float) -> tuple[float, str]:
     return next(((scale, word) for scale, word in TIME_UNITS if seconds >= 2 * scale), TIME_UNITS[-1])
 
 
-def _frame(width: float, points: Sequence[Point]) -> Frame:
+def _frame(width: float, points: Sequence[SeriesPoint]) -> PlotFrame:
     highest = max((point.value for point in points), default=0.0)
-    return Frame(width if width > TINY else 1.0, highest * 1.05 if highest > TINY else 1.0)
+    return PlotFrame(width if width > TINY else 1.0, highest * 1.05 if highest > TINY else 1.0)
 
 
-def _steps(frame: Frame, points: Sequence[Point], colour: int, *, alone: bool) -> str:
+def _steps(frame: PlotFrame, points: Sequence[SeriesPoint], colour: int, *, alone: bool) -> str:
     if not points:
         return ""
     first, *others = points
@@ -120,7 +120,7 @@ def _steps(frame: Frame, points: Sequence[Point], colour: int, *, alone: bool) -
     ) + f'<path class="line c{colour}" d="{path}"/>'
 
 
-def _axes(frame: Frame, scale: float, x_unit: str, y_unit: str) -> str:
+def _axes(frame: PlotFrame, scale: float, x_unit: str, y_unit: str) -> str:
     bottom, middle = HEIGHT - BOTTOM, (LEFT + WIDTH - RIGHT) / 2
     rows = "".join(
         f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{frame.y(tick):.1f}" y2="{frame.y(tick):.1f}"/>'
@@ -139,7 +139,7 @@ def _axes(frame: Frame, scale: float, x_unit: str, y_unit: str) -> str:
     )
 
 
-def _legend(series: Sequence[Series]) -> str:
+def _legend(series: Sequence[PlotSeries]) -> str:
     if len(series) < 2:
         return ""
     keys = "".join(

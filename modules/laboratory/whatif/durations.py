@@ -15,15 +15,15 @@ FULLEST = 0.95  # of the walltime: a longer task is none that a user would send
 
 
 @dataclass(frozen=True)
-class Total:
+class DurationTotals:
     """Tasks that succeeded, their seconds, and the squares of these."""
 
     done: int = 0
     seconds: float = 0.0
     squares: float = 0.0
 
-    def __add__(self, other: "Total") -> "Total":
-        return Total(self.done + other.done, self.seconds + other.seconds, self.squares + other.squares)
+    def __add__(self, other: "DurationTotals") -> "DurationTotals":
+        return DurationTotals(self.done + other.done, self.seconds + other.seconds, self.squares + other.squares)
 
     @property
     def mean(self) -> float:
@@ -38,11 +38,11 @@ class Total:
         return math.sqrt(max(self.squares / self.done - self.mean**2, 0.0)) / self.mean
 
 
-NO_TASKS = Total()
+NO_TASKS = DurationTotals()
 
 
 @dataclass(frozen=True)
-class Durations:
+class TaskDurationModel:
     """Seconds of a task by cluster, their coefficient of variation, and how far the mean may be off.
 
     `doubt`: deviation of the mean's logarithm; `longest` seconds fit the walltime; `source`: who says so.
@@ -71,35 +71,39 @@ class Durations:
 
 
 def durations(
-    past: Mapping[int, Total],
+    past: Mapping[int, DurationTotals],
     said: Mapping[int, int | None],
     walltimes: Mapping[int, int],
-    same: Total = NO_TASKS,
+    same: DurationTotals = NO_TASKS,
     share: float = 0.0,
-) -> Durations:
+) -> TaskDurationModel:
     """For the clusters of `walltimes`: what was measured, else what the user said, else what the walltime tells.
 
     `same`: what these very tasks took, a `share` of all, wherever they ran; clusters are as fast as they were measured.
     """
     longest = {cluster: FULLEST * seconds for cluster, seconds in walltimes.items()}
-    every = sum(past.values(), Total())
+    every = sum(past.values(), DurationTotals())
     if same.done:
         mean = share * same.mean + (1 - share) * every.mean if every.done else same.mean
-        speeds = {cluster: _mean(past.get(cluster, Total()), every) / every.mean for cluster in walltimes if every.done}
+        speeds = {
+            cluster: _mean(past.get(cluster, DurationTotals()), every) / every.mean
+            for cluster in walltimes
+            if every.done
+        }
         means = {cluster: mean * speeds.get(cluster, 1.0) for cluster in walltimes}
         doubt = math.hypot(max(same.cv, 0.1) / math.sqrt(same.done), DRIFT)
-        return Durations(means, longest, same.cv, doubt, f"{same.done} of these tasks, which ran before")
+        return TaskDurationModel(means, longest, same.cv, doubt, f"{same.done} of these tasks, which ran before")
     if every.done:
-        means = {cluster: _mean(past.get(cluster, Total()), every) for cluster in walltimes}
+        means = {cluster: _mean(past.get(cluster, DurationTotals()), every) for cluster in walltimes}
         doubt = math.hypot(max(every.cv, 0.1) / math.sqrt(every.done), DRIFT)
-        return Durations(means, longest, every.cv, doubt, f"{every.done} earlier tasks of the same command")
+        return TaskDurationModel(means, longest, every.cv, doubt, f"{every.done} earlier tasks of the same command")
     if guesses := [seconds for seconds in said.values() if seconds]:
         typical = sum(guesses) / len(guesses)
         means = {cluster: float(said.get(cluster) or typical) for cluster in walltimes}
-        return Durations(means, longest, CV, GUESS, "the duration in the description")
+        return TaskDurationModel(means, longest, CV, GUESS, "the duration in the description")
     means = {cluster: seconds / math.sqrt(SPREAD) for cluster, seconds in walltimes.items()}
-    return Durations(means, longest, CV, math.log(SPREAD) / 2 / NORMAL, "the walltime alone")
+    return TaskDurationModel(means, longest, CV, math.log(SPREAD) / 2 / NORMAL, "the walltime alone")
 
 
-def _mean(here: Total, every: Total) -> float:
+def _mean(here: DurationTotals, every: DurationTotals) -> float:
     return here.mean if here.done >= FEWEST_FOR_MEAN else every.mean

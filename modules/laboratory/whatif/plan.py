@@ -4,22 +4,22 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cigri.eligibility.quotas import BEST_EFFORT, Kinship, QuotaRule, in_force
+from cigri.eligibility.quotas import BEST_EFFORT, QuotaKey, QuotaRule, in_force
 from cigri.errors import CigriError
 from cigri.flow.dependencies import NewDependency
-from cigri.flow.grid_snapshot import CommandPast, Picture
+from cigri.flow.grid_snapshot import CommandStatistics, GridSnapshot
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster
-from cigri.flow.task_durations import KnownPast
-from modules.laboratory.whatif.durations import Durations, Total, durations
-from modules.laboratory.whatif.scale import RemainingWork, Scale, scale
+from cigri.flow.task_durations import PastDurations
+from modules.laboratory.whatif.durations import DurationTotals, TaskDurationModel, durations
+from modules.laboratory.whatif.scale import GridScale, RemainingWork, scale
 
-NOTHING_KNOWN = KnownPast()
+NOTHING_KNOWN = PastDurations()
 
 Command = tuple[str, str]
 """A user and what they run."""
 
 
-class Prospect(NamedTuple):
+class ProposedCampaign(NamedTuple):
     """A campaign as it would be submitted, its number of tasks, and what is known of those that ran before.
 
     It waits for those of `after`: campaigns of the grid, or, by -1, -2..., the orders before it.
@@ -27,7 +27,7 @@ class Prospect(NamedTuple):
 
     campaign: NewCampaign
     tasks: int
-    known: KnownPast = NOTHING_KNOWN
+    known: PastDurations = NOTHING_KNOWN
     after: Sequence[NewDependency] = ()
 
     @property
@@ -36,23 +36,23 @@ class Prospect(NamedTuple):
         return self.campaign.user, next(iter(self.campaign.clusters.values())).settings["exec_file"]
 
 
-class Plan(NamedTuple):
+class SimulationPlan(NamedTuple):
     """`works` by campaign; those of `orders`, which may be submitted, have the numbers -1, -2...
 
     `rooms`: cores that others leave, by cluster; `names` of the clusters where anything can run; `closed`: why the
     others are left out, by name. `cycle`: seconds between two cycles of the real grid.
     """
 
-    picture: Picture
-    orders: Mapping[int, Prospect]
+    picture: GridSnapshot
+    orders: Mapping[int, ProposedCampaign]
     works: Mapping[int, RemainingWork]
-    scale: Scale
+    scale: GridScale
     names: Mapping[int, str]
     closed: Mapping[str, str]
     cycle: float
 
 
-def plan(picture: Picture, orders: Sequence[Prospect], period: float) -> Plan:
+def plan(picture: GridSnapshot, orders: Sequence[ProposedCampaign], period: float) -> SimulationPlan:
     """`period`: seconds between two cycles, as set. Raise CigriError when a campaign could run nowhere."""
     numbered = {-place: order for place, order in enumerate(orders, start=1)}
     names, closed = _clusters(picture)
@@ -66,10 +66,10 @@ def plan(picture: Picture, orders: Sequence[Prospect], period: float) -> Plan:
     rooms = {id: max(0, cluster.total - cluster.unavailable - cluster.others) for id, cluster in seen.items()}
     cycle = max((cluster.cycle or 0.0 for cluster in seen.values()), default=0.0) or period
     sizes = scale(works, list(numbered), rooms, cycle, _task_by_task(numbered))
-    return Plan(picture, numbered, works, sizes, names, closed, cycle)
+    return SimulationPlan(picture, numbered, works, sizes, names, closed, cycle)
 
 
-def _task_by_task(orders: Mapping[int, Prospect]) -> list[tuple[int, int]]:
+def _task_by_task(orders: Mapping[int, ProposedCampaign]) -> list[tuple[int, int]]:
     """Pairs of orders of which a task of the first waits for that of its number of the second."""
     return [
         (number, required.required_id)
@@ -79,7 +79,7 @@ def _task_by_task(orders: Mapping[int, Prospect]) -> list[tuple[int, int]]:
     ]
 
 
-def _clusters(picture: Picture) -> tuple[dict[int, str], dict[str, str]]:
+def _clusters(picture: GridSnapshot) -> tuple[dict[int, str], dict[str, str]]:
     names, closed = {}, {}
     for row in picture.rows["clusters"]:
         seen = picture.clusters.get(row["id"])
@@ -94,7 +94,7 @@ def _clusters(picture: Picture) -> tuple[dict[int, str], dict[str, str]]:
     return names, closed
 
 
-def _nowhere(order: Prospect, closed: Mapping[str, str]) -> str:
+def _nowhere(order: ProposedCampaign, closed: Mapping[str, str]) -> str:
     reasons = "; ".join(f"{name}: {closed.get(name, 'it has too few cores')}" for name in order.campaign.clusters)
     return (
         f"campaign {order.campaign.name} could run on none of its clusters now ({reasons}): "
@@ -102,15 +102,18 @@ def _nowhere(order: Prospect, closed: Mapping[str, str]) -> str:
     )
 
 
-def _by_command(past: Iterable[CommandPast]) -> Mapping[Command, Mapping[int, Total]]:
-    totals: dict[Command, dict[int, Total]] = defaultdict(dict)
+def _by_command(past: Iterable[CommandStatistics]) -> Mapping[Command, Mapping[int, DurationTotals]]:
+    totals: dict[Command, dict[int, DurationTotals]] = defaultdict(dict)
     for share in past:
-        totals[share.user, share.command][share.cluster_id] = Total(share.done, share.seconds, share.squares)
+        totals[share.user, share.command][share.cluster_id] = DurationTotals(share.done, share.seconds, share.squares)
     return totals
 
 
 def _ordered(
-    order: Prospect, picture: Picture, names: Mapping[int, str], past: Mapping[Command, Mapping[int, Total]]
+    order: ProposedCampaign,
+    picture: GridSnapshot,
+    names: Mapping[int, str],
+    past: Mapping[Command, Mapping[int, DurationTotals]],
 ) -> RemainingWork:
     parts = {
         cluster_id: order.campaign.clusters[name]
@@ -128,7 +131,7 @@ def _ordered(
     return RemainingWork(order.tasks, lasting, widths, min(most, default=None))
 
 
-def _quotas(picture: Picture, campaign: NewCampaign) -> list[int]:
+def _quotas(picture: GridSnapshot, campaign: NewCampaign) -> list[int]:
     """The cores of those on the whole grid that all its jobs are under."""
     declared = {
         QuotaRule(row["queue"], row["project"], row["type"], row["grid_user"]): int(row["cores"])
@@ -136,7 +139,7 @@ def _quotas(picture: Picture, campaign: NewCampaign) -> list[int]:
         if row["cluster_id"] is None and row["cores"] is not None
     }
     over = [
-        in_force(declared, Kinship(part.settings.get("queue", ""), campaign.project, _type(part), campaign.user))
+        in_force(declared, QuotaKey(part.settings.get("queue", ""), campaign.project, _type(part), campaign.user))
         for part in campaign.clusters.values()
     ]
     together = set(over[0]).intersection(*over) if over else set()
@@ -148,7 +151,7 @@ def _type(part: NewCampaignCluster) -> str:
 
 
 def _stored(
-    picture: Picture, names: Mapping[int, str], past: Mapping[Command, Mapping[int, Total]]
+    picture: GridSnapshot, names: Mapping[int, str], past: Mapping[Command, Mapping[int, DurationTotals]]
 ) -> dict[int, RemainingWork]:
     """Campaigns that are under way."""
     users = {row["id"]: row["grid_user"] for row in picture.rows["campaigns"]}
@@ -170,9 +173,9 @@ def _stored(
 
 
 def _durations(
-    settings: Mapping[int, Mapping[str, Any]], past: Mapping[int, Total], before: KnownPast = NOTHING_KNOWN
-) -> Durations:
+    settings: Mapping[int, Mapping[str, Any]], past: Mapping[int, DurationTotals], before: PastDurations = NOTHING_KNOWN
+) -> TaskDurationModel:
     said = {cluster_id: there.get("duration") for cluster_id, there in settings.items()}
     walltimes = {cluster_id: there["walltime"] for cluster_id, there in settings.items()}
-    same = Total(before.done, before.seconds, before.squares)
+    same = DurationTotals(before.done, before.seconds, before.squares)
     return durations(past, said, walltimes, same, before.done / max(1, before.looked_up))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cigri import package_files
 from cigri.database import embedded, schema
-from cigri.database.virtual import CLOCK, VirtualDatabase
+from cigri.database.virtual import CLOCK, VirtualTimeDatabase
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def _make(directory: Path, prepared: Path) -> None:
     embedded.start(directory)
     try:
         embedded.forget_durability(directory)
-        database = VirtualDatabase(embedded.url(directory))
+        database = VirtualTimeDatabase(embedded.url(directory))
         database.make_clock()
         schema.upgrade(database)
         database.close()

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
-from modules.laboratory.whatif.durations import Durations
+from modules.laboratory.whatif.durations import TaskDurationModel
 
 MOST_SIMULATED_TASKS = 80
 WAVES = 5  # of tasks on the cores of a campaign, that are left of more
@@ -25,12 +25,12 @@ class RemainingWork(NamedTuple):
     """What a campaign still has to do: cores of a job by cluster, and the most jobs it may have at a time."""
 
     tasks: int
-    durations: Durations
+    durations: TaskDurationModel
     widths: Mapping[int, int]
     most: int | None = None
 
 
-class Scale(NamedTuple):
+class GridScale(NamedTuple):
     """`cores` as above; `together` by campaign: tasks that are one; `cycle`: seconds between two cycles at first.
 
     `all_work`: seconds until everything would have ended.
@@ -61,7 +61,7 @@ def scale(
     rooms: Mapping[int, int],
     cycle: float,
     pairs: Sequence[tuple[int, int]] = (),
-) -> Scale:
+) -> GridScale:
     """`rooms`: cores that others leave, by cluster; `cycle`: seconds of a real one, none is shorter.
 
     The two of each of `pairs` have tasks that stand for as many, which are few.
@@ -79,7 +79,7 @@ def scale(
     alone = min(_seconds(works[campaign_id], slots[campaign_id]) for campaign_id in own)
     shortest = min(works[campaign_id].durations.mean * together[campaign_id] for campaign_id in own)
     everything = sum(_seconds(work, slots[campaign_id]) for campaign_id, work in works.items())
-    return Scale(cores, together, max(cycle, min(alone / LOOKS, shortest / 2)), everything)
+    return GridScale(cores, together, max(cycle, min(alone / LOOKS, shortest / 2)), everything)
 
 
 def shared_out(parts: Mapping[int, float], luck: Random) -> dict[int, int]:

@@ -12,13 +12,13 @@ from random import Random
 from typing import NamedTuple
 
 from cigri.database import embedded
-from cigri.database.virtual import VirtualDatabase
-from cigri.flow.grid_snapshot import Picture
+from cigri.database.virtual import VirtualTimeDatabase
+from cigri.flow.grid_snapshot import GridSnapshot
 from cigri.formats.units import HOUR
 from cigri.settings.sections import Settings
 from modules.laboratory.whatif.interval import DURATION_ERRORS, SimulatedEnd, interval
-from modules.laboratory.whatif.plan import Plan, Prospect, plan
-from modules.laboratory.whatif.simulation_run import CampaignOutcome, Future
+from modules.laboratory.whatif.plan import ProposedCampaign, SimulationPlan, plan
+from modules.laboratory.whatif.simulation_run import SimulatedFuture, SimulatedOutcome
 from modules.laboratory.whatif.small_grid import board
 
 RUNS = len(DURATION_ERRORS)
@@ -29,7 +29,7 @@ LEAST_OF_PROCESSOR = 0.25  # of the time: what others leave us of it, however bu
 MOST_AT_A_TIME = 4
 
 
-class Foresight(NamedTuple):
+class CampaignSimulation(NamedTuple):
     """Of one campaign; times are seconds from submission, None: no run came to its end.
 
     Of `runs`, `cut` were cut short and `unfinished` had no end in sight. `shares`: part of the tasks by cluster;
@@ -53,11 +53,11 @@ class Foresight(NamedTuple):
     together: int
 
 
-class Report(NamedTuple):
+class SimulationReport(NamedTuple):
     """`closed`: clusters that are left out, and why; `ahead`: campaigns that are under way now."""
 
     at: datetime
-    campaigns: list[Foresight]
+    campaigns: list[CampaignSimulation]
     closed: dict[str, str]
     ahead: int
 
@@ -67,8 +67,12 @@ class Report(NamedTuple):
 
 
 def foresee(
-    server: Path, picture: Picture, settings: Settings, orders: Sequence[Prospect], watch: Callable[[int, int], None]
-) -> Report:
+    server: Path,
+    picture: GridSnapshot,
+    settings: Settings,
+    orders: Sequence[ProposedCampaign],
+    watch: Callable[[int, int], None],
+) -> SimulationReport:
     """What would become of these campaigns, submitted when the picture was taken. `watch` hears runs done, of all.
 
     `server`: the directory of one that runs, whose own database has the schema and no rows.
@@ -77,12 +81,12 @@ def foresee(
     outcomes = list(_outcomes(server, settings, made, watch))
     by_order = {order: [outcome[order] for outcome in outcomes] for order in made.orders}
     campaigns = [_foresight(made, number, futures) for number, futures in by_order.items()]
-    return Report(picture.at, campaigns, _closed(made), len(picture.left))
+    return SimulationReport(picture.at, campaigns, _closed(made), len(picture.left))
 
 
 def _outcomes(
-    server: Path, settings: Settings, made: Plan, watch: Callable[[int, int], None]
-) -> Iterator[dict[int, CampaignOutcome]]:
+    server: Path, settings: Settings, made: SimulationPlan, watch: Callable[[int, int], None]
+) -> Iterator[dict[int, SimulatedOutcome]]:
     """Of several runs, side by side on the processors of this host: two at least, more as long as there is time."""
     places = min(os.cpu_count() or 1, MOST_AT_A_TIME, RUNS)
     with ProcessPoolExecutor(places, get_context("fork")) as pool:
@@ -100,10 +104,15 @@ def _outcomes(
         watch(RUNS, RUNS)
 
 
-def _play(server: Path, settings: Settings, made: Plan, error: float) -> dict[int, CampaignOutcome]:
-    luck, database = Random(f"{error}"), VirtualDatabase(embedded.copy(server, f"run_{DURATION_ERRORS.index(error)}"))
+def _play(server: Path, settings: Settings, made: SimulationPlan, error: float) -> dict[int, SimulatedOutcome]:
+    luck, database = (
+        Random(f"{error}"),
+        VirtualTimeDatabase(embedded.copy(server, f"run_{DURATION_ERRORS.index(error)}")),
+    )
     try:
-        return Future(database, settings, made, board(made, luck), luck, error).run(LONGEST_SIMULATION, _work())
+        return SimulatedFuture(database, settings, made, board(made, luck), luck, error).run(
+            LONGEST_SIMULATION, _work()
+        )
     finally:
         database.close()
 
@@ -114,7 +123,7 @@ def _work() -> Callable[[], float]:
     return lambda: max(time.process_time() - processor, (time.monotonic() - clock) * LEAST_OF_PROCESSOR)
 
 
-def _foresight(made: Plan, number: int, outcomes: Sequence[CampaignOutcome]) -> Foresight:
+def _foresight(made: SimulationPlan, number: int, outcomes: Sequence[SimulatedOutcome]) -> CampaignSimulation:
     work, order = made.works[number], made.orders[number]
     ends = [SimulatedEnd(outcome.error, outcome.end) for outcome in outcomes if outcome.end is not None]
     end = interval(ends, 2 * made.cycle) if ends else None
@@ -124,7 +133,7 @@ def _foresight(made: Plan, number: int, outcomes: Sequence[CampaignOutcome]) -> 
         tasks.update(outcome.tasks)
         for name, seconds in outcome.work.items():
             hours[name] += seconds / HOUR / len(outcomes)
-    return Foresight(
+    return CampaignSimulation(
         order.campaign.name,
         order.tasks,
         end.low if end else None,
@@ -142,6 +151,6 @@ def _foresight(made: Plan, number: int, outcomes: Sequence[CampaignOutcome]) -> 
     )
 
 
-def _closed(made: Plan) -> dict[str, str]:
+def _closed(made: SimulationPlan) -> dict[str, str]:
     wanted = {name for order in made.orders.values() for name in order.campaign.clusters}
     return {name: why for name, why in made.closed.items() if name in wanted}

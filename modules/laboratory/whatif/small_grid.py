@@ -10,11 +10,11 @@ from cigri.flow.submissions import NewCampaignCluster
 from cigri.resources.bucket_amounts import without_formulas
 from cigri.settings.cluster_config import parse_config
 from cigri.states import AfterWhen, StepState
-from modules.laboratory.cluster.faults import NO_FAULTS, Faults
-from modules.laboratory.cluster.machine import Machine
+from modules.laboratory.cluster.faults import NO_FAULTS, FaultRates
+from modules.laboratory.cluster.machine import HardwareModel
 from modules.laboratory.scenario import MACHINES
 from modules.laboratory.whatif import local_load
-from modules.laboratory.whatif.plan import Plan, Prospect
+from modules.laboratory.whatif.plan import ProposedCampaign, SimulationPlan
 from modules.laboratory.whatif.scale import shared_out
 
 FORESEEN_STEPS = 30 * local_load.STEPS_A_DAY  # steps for which others are foreseen; later they stay as they are
@@ -24,24 +24,24 @@ WHERE: dict[str, Any] = {"driver": "simulated", "options": {}, "transport": "loc
 SMALL_GRID_CONFIG: dict[str, Any] = {"poll_interval": 0.0, "fallback": None, "fallback_because": ""}
 
 
-class Hardware(NamedTuple):
+class SmallCluster(NamedTuple):
     """A simulated cluster; `used` are the cores that others use, step by step."""
 
-    machine: Machine
+    machine: HardwareModel
     used: list[int]
-    faults: Faults
+    faults: FaultRates
 
 
-class Board(NamedTuple):
+class SmallGrid(NamedTuple):
     """`rows` and `left` as the database gets them, `orders` are then submitted; `clusters` by id."""
 
     rows: Rows
     left: Mapping[int, int]
-    orders: Mapping[int, Prospect]
-    clusters: Mapping[int, Hardware]
+    orders: Mapping[int, ProposedCampaign]
+    clusters: Mapping[int, SmallCluster]
 
 
-def board(plan: Plan, luck: Random) -> Board:
+def board(plan: SimulationPlan, luck: Random) -> SmallGrid:
     """With some of the clusters and campaigns when there are many: those that luck rounds to nothing are left out."""
     clusters = _clusters(plan, luck)
     left = {
@@ -50,22 +50,22 @@ def board(plan: Plan, luck: Random) -> Board:
         if campaign_id not in plan.orders and clusters.keys() & work.widths.keys()
         if (tasks := plan.scale.tasks(campaign_id, work.tasks, luck))
     }
-    orders: dict[int, Prospect] = {}
+    orders: dict[int, ProposedCampaign] = {}
     for number, order in plan.orders.items():
         after = [_required(each, plan) for each in order.after if each.required_id in {*orders, *left}]
         same = [orders[each.required_id].tasks for each in after if each.is_same]
         tasks = min([max(1, plan.scale.tasks(number, order.tasks, luck)), *same])
         orders[number] = _order(plan, number, order, clusters, tasks)._replace(after=after)
-    return Board(_rows(plan, clusters, left), left, orders, clusters)
+    return SmallGrid(_rows(plan, clusters, left), left, orders, clusters)
 
 
-def _required(required: NewDependency, plan: Plan) -> NewDependency:
+def _required(required: NewDependency, plan: SimulationPlan) -> NewDependency:
     """No task fails here, and the tasks that are left of a campaign of the grid have other numbers."""
     is_same = required.is_same and required.required_id in plan.orders
     return required._replace(is_same=is_same, condition=AfterWhen.END)
 
 
-def _clusters(plan: Plan, luck: Random) -> dict[int, Hardware]:
+def _clusters(plan: SimulationPlan, luck: Random) -> dict[int, SmallCluster]:
     """Whole jobs of the campaigns that may be submitted; each of these has one place at least."""
     seen = {cluster_id: plan.picture.clusters[cluster_id] for cluster_id in plan.names}
     units = {id: max(plan.works[number].widths.get(id, 1) for number in plan.orders) for id in seen}
@@ -79,7 +79,7 @@ def _clusters(plan: Plan, luck: Random) -> dict[int, Hardware]:
     return {cluster_id: _hardware(plan, cluster_id, number, luck) for cluster_id, number in cores.items() if number}
 
 
-def _hardware(plan: Plan, cluster_id: int, cores: int, luck: Random) -> Hardware:
+def _hardware(plan: SimulationPlan, cluster_id: int, cores: int, luck: Random) -> SmallCluster:
     seen = plan.picture.clusters[cluster_id]
     config = next(row["config"] for row in plan.picture.rows["clusters"] if row["id"] == cluster_id)
     machine = MACHINES.get(config["driver"], MACHINES["slurm"])(1, cores)
@@ -93,19 +93,21 @@ def _hardware(plan: Plan, cluster_id: int, cores: int, luck: Random) -> Hardware
     used = [min(cores, int(level * share + remainder)) for level in levels]
     together = max(plan.scale.together[number] for number in plan.orders)
     kills = 0.0 if back else (seen.hazard or 0.0) / together
-    return Hardware(machine, used, NO_FAULTS._replace(preemptions=kills))
+    return SmallCluster(machine, used, NO_FAULTS._replace(preemptions=kills))
 
 
-def _order(plan: Plan, number: int, order: Prospect, clusters: Mapping[int, Hardware], tasks: int) -> Prospect:
+def _order(
+    plan: SimulationPlan, number: int, order: ProposedCampaign, clusters: Mapping[int, SmallCluster], tasks: int
+) -> ProposedCampaign:
     parts = {
         plan.names[cluster_id]: _part(plan, number, order.campaign.clusters[plan.names[cluster_id]])
         for cluster_id in plan.works[number].widths
         if cluster_id in clusters
     }
-    return Prospect(order.campaign._replace(clusters=parts, wanted=None, anywhere=None), tasks)
+    return ProposedCampaign(order.campaign._replace(clusters=parts, wanted=None, anywhere=None), tasks)
 
 
-def _part(plan: Plan, number: int, part: NewCampaignCluster) -> NewCampaignCluster:
+def _part(plan: SimulationPlan, number: int, part: NewCampaignCluster) -> NewCampaignCluster:
     return part._replace(
         settings=_settings(plan, number, part.settings),
         max_jobs=plan.scale.count(part.max_jobs) if part.max_jobs else None,
@@ -114,14 +116,14 @@ def _part(plan: Plan, number: int, part: NewCampaignCluster) -> NewCampaignClust
     )
 
 
-def _settings(plan: Plan, campaign_id: int, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _settings(plan: SimulationPlan, campaign_id: int, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Without what is computed from parameters: the tasks that are played have none, and only cores are counted."""
     walltime = settings["walltime"] * plan.scale.together[campaign_id]
     fixed = without_formulas(settings)
     return {**fixed, "walltime": walltime, "prologue": [], "epilogue": [], "checkpoint": None}
 
 
-def _rows(plan: Plan, clusters: Mapping[int, Hardware], left: Mapping[int, int]) -> Rows:
+def _rows(plan: SimulationPlan, clusters: Mapping[int, SmallCluster], left: Mapping[int, int]) -> Rows:
     """Those of the clusters and campaigns that are played, as small as these."""
     small = {
         "clusters": _cluster,
@@ -153,23 +155,23 @@ def _is_kept(row: Mapping[str, Any], column: str, ids: Container[int]) -> bool:
     return row.get(column) is None or row[column] in ids
 
 
-def _cluster(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:
+def _cluster(plan: SimulationPlan, row: Mapping[str, Any]) -> dict[str, Any]:
     config = parse_config(row["name"], row["config"])
     counts = ("max_waiting", "keep_waiting", "n_max_queued_jobs")
     small = {name: plan.scale.count(getattr(config, name)) for name in counts}
     return {**row, "config": {**row["config"], **WHERE, **SMALL_GRID_CONFIG, **small}}
 
 
-def _queue(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:
+def _queue(plan: SimulationPlan, row: Mapping[str, Any]) -> dict[str, Any]:
     """It takes jobs of any kind: what they require was seen to when their clusters were chosen."""
     return {**row, "requires": None}
 
 
-def _usage(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:
+def _usage(plan: SimulationPlan, row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "used": row["used"] / plan.scale.cores, "asked": row["asked"] / plan.scale.cores}
 
 
-def _quota(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:
+def _quota(plan: SimulationPlan, row: Mapping[str, Any]) -> dict[str, Any]:
     """What has been accounted for is not copied: core-hours are not played."""
     widest = max(max(plan.works[number].widths.values()) for number in plan.orders)
     cores, jobs = row["cores"], row["jobs"]
@@ -180,18 +182,18 @@ def _quota(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, **small, "core_hours": None, "days": None}
 
 
-def _limit(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:
+def _limit(plan: SimulationPlan, row: Mapping[str, Any]) -> dict[str, Any]:
     parts = [part for order in plan.orders.values() for part in order.campaign.clusters.values()]
     needed = max((part.limits.get(row["name"], 0) for part in parts), default=0)
     return {**row, "capacity": max(plan.scale.count(row["capacity"]), needed)}
 
 
-def _average(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:
+def _average(plan: SimulationPlan, row: Mapping[str, Any]) -> dict[str, Any]:
     campaigns = {bucket["id"]: bucket["campaign_id"] for bucket in plan.picture.rows["buckets"]}
     return {**row, "seconds": row["seconds"] * plan.scale.together[campaigns[row["bucket_id"]]]}
 
 
-def _share(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:
+def _share(plan: SimulationPlan, row: Mapping[str, Any]) -> dict[str, Any]:
     """What is known of its durations holds for tasks that are several."""
     campaign_id = row["campaign_id"]
     together = plan.scale.together[campaign_id]

@@ -7,21 +7,21 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from cigri.errors import ConfigError
-from cigri.flow.affinities_and_targets import Affinity, Subject
+from cigri.flow.affinities_and_targets import Principal, UserAffinity
 from cigri.flow.fair_share_usage import Consumption
-from cigri.flow.views.cluster_demands import BegunCampaign, Claim
+from cigri.flow.views.cluster_demands import BegunCampaign, PendingCampaign
 
 
-class Facts(NamedTuple):
+class PolicyFacts(NamedTuple):
     """What policies go by besides the campaigns themselves."""
 
-    affinities: frozenset[Affinity] = frozenset()
-    targets: Mapping[Subject, float] = MappingProxyType({})
+    affinities: frozenset[UserAffinity] = frozenset()
+    targets: Mapping[Principal, float] = MappingProxyType({})
     usage: Mapping[tuple[str, str], Consumption] = MappingProxyType({})  # by user and project
     begun: Mapping[int, BegunCampaign] = MappingProxyType({})  # where the first jobs of each campaign go first
 
 
-class Turn(NamedTuple):
+class RankedCampaign(NamedTuple):
     """A campaign served on some clusters: lower ranks first, those of one rank side by side in proportion to weight.
 
     It is given `most` jobs in all; None: as many as it can use. Those of one `pool` stand side by side with the others
@@ -37,13 +37,13 @@ class Turn(NamedTuple):
     place: int = 0
 
 
-Order = Callable[[Sequence[Claim], Facts], list[Turn]]
+Order = Callable[[Sequence[PendingCampaign], PolicyFacts], list[RankedCampaign]]
 """Puts every claim into one turn or several, each of its clusters into one of them; pure."""
 
 
-def pools(turns: Iterable[Turn]) -> list[list[Turn]]:
+def pools(turns: Iterable[RankedCampaign]) -> list[list[RankedCampaign]]:
     """Those that stand side by side as one, the first of them first; most stand alone."""
-    by_pool: dict[object, list[Turn]] = {}
+    by_pool: dict[object, list[RankedCampaign]] = {}
     for number, turn in enumerate(turns):
         by_pool.setdefault(number if turn.pool is None else turn.pool, []).append(turn)
     return [sorted(members, key=lambda turn: turn.place) for members in by_pool.values()]

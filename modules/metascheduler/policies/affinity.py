@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from cigri.flow.views.cluster_demands import Claim
-from modules.metascheduler.policies import Facts, Turn
+from cigri.flow.views.cluster_demands import PendingCampaign
+from modules.metascheduler.policies import PolicyFacts, RankedCampaign
 
 
-def order(claims: Sequence[Claim], facts: Facts) -> list[Turn]:
+def order(claims: Sequence[PendingCampaign], facts: PolicyFacts) -> list[RankedCampaign]:
     """Every campaign on the clusters that its user has an affinity with, and then every one on its others."""
     turns = []
     for claim in claims:
@@ -14,5 +14,5 @@ def order(claims: Sequence[Claim], facts: Facts) -> list[Turn]:
         others = tuple(cluster for cluster in claim.clusters if cluster not in close)
         for is_other, clusters in enumerate((close, others)):
             if clusters:
-                turns.append(Turn(claim.campaign_id, clusters, (is_other, claim.campaign_id)))
+                turns.append(RankedCampaign(claim.campaign_id, clusters, (is_other, claim.campaign_id)))
     return turns

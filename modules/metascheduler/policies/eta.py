@@ -3,15 +3,18 @@
 from collections.abc import Sequence
 from math import inf, isnan
 
-from cigri.flow.views.cluster_demands import Claim
-from modules.metascheduler.policies import Facts, Turn
+from cigri.flow.views.cluster_demands import PendingCampaign
+from modules.metascheduler.policies import PolicyFacts, RankedCampaign
 
 
-def order(claims: Sequence[Claim], _facts: Facts) -> list[Turn]:
+def order(claims: Sequence[PendingCampaign], _facts: PolicyFacts) -> list[RankedCampaign]:
     """By the published end less the pressure, the earliest date first; those of which no end is known come last."""
-    return [Turn(claim.campaign_id, claim.clusters, (_start_of_the_last(claim), claim.campaign_id)) for claim in claims]
+    return [
+        RankedCampaign(claim.campaign_id, claim.clusters, (_start_of_the_last(claim), claim.campaign_id))
+        for claim in claims
+    ]
 
 
-def _start_of_the_last(claim: Claim) -> float:
+def _start_of_the_last(claim: PendingCampaign) -> float:
     """In seconds since the epoch; published end and pressure: modules/predictor/eta/published_dates.py."""
     return inf if claim.eta is None or isnan(claim.pressure) else claim.eta.timestamp() - claim.pressure

@@ -9,11 +9,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import exp
 
-from cigri.flow.affinities_and_targets import Subject
+from cigri.flow.affinities_and_targets import Principal
 from cigri.flow.fair_share_usage import Consumption
-from cigri.flow.views.cluster_demands import Claim
-from cigri.states import SubjectKind
-from modules.metascheduler.policies import Facts, Turn
+from cigri.flow.views.cluster_demands import PendingCampaign
+from cigri.states import PrincipalKind
+from modules.metascheduler.policies import PolicyFacts, RankedCampaign
 
 OF_PROJECT, OF_USER, OF_USER_ASKED = 1.0, 2.0, 1.0  # OAR's SCHEDULER_FAIRSHARING_COEF_PROJECT, _USER and _USER_ASK
 LARGEST_TARGET = 1e9  # times another's
@@ -24,7 +24,7 @@ Pair = tuple[str, str]
 """A user and a project."""
 
 
-def order(claims: Sequence[Claim], facts: Facts) -> list[Turn]:
+def order(claims: Sequence[PendingCampaign], facts: PolicyFacts) -> list[RankedCampaign]:
     """All side by side, by weight: due * e^(-FIRMNESS * karma) / campaigns, all three of a user in a project.
 
     So users with many campaigns get no more than those with one. The exponential keeps weights above 0, and makes of a
@@ -37,19 +37,19 @@ def order(claims: Sequence[Claim], facts: Facts) -> list[Turn]:
     for claim in claims:
         pair = claim.user, claim.project
         weight = due[pair] * exp(-FIRMNESS * too_much[pair]) / campaigns[pair]
-        turns.append(Turn(claim.campaign_id, claim.clusters, (), weight))
+        turns.append(RankedCampaign(claim.campaign_id, claim.clusters, (), weight))
     return turns
 
 
-def dues(pairs: Iterable[Pair], targets: Mapping[Subject, float]) -> dict[Pair, float]:
+def dues(pairs: Iterable[Pair], targets: Mapping[Principal, float]) -> dict[Pair, float]:
     """The part of all that is due to each user in a project, among those who want something now; together 1.
 
     (target of the project / all projects') * (target of the user / all users' in the project); who has none has 1.
     """
     users: dict[str, dict[str, float]] = defaultdict(dict)
     for user, project in pairs:
-        users[project][user] = _target(targets, Subject(SubjectKind.USER, user))
-    projects = {project: _target(targets, Subject(SubjectKind.PROJECT, project)) for project in users}
+        users[project][user] = _target(targets, Principal(PrincipalKind.USER, user))
+    projects = {project: _target(targets, Principal(PrincipalKind.PROJECT, project)) for project in users}
     whole = sum(projects.values())
     return {
         (user, project): projects[project] / whole * target / sum(users[project].values())
@@ -58,7 +58,7 @@ def dues(pairs: Iterable[Pair], targets: Mapping[Subject, float]) -> dict[Pair, 
     }
 
 
-def _target(targets: Mapping[Subject, float], subject: Subject) -> float:
+def _target(targets: Mapping[Principal, float], subject: Principal) -> float:
     """At least 1 / LARGEST_TARGET, so that no user's due is 0."""
     return min(LARGEST_TARGET, max(1 / LARGEST_TARGET, targets.get(subject, 1.0)))
 

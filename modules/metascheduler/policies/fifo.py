@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from cigri.flow.views.cluster_demands import Claim
-from modules.metascheduler.policies import Facts, Turn
+from cigri.flow.views.cluster_demands import PendingCampaign
+from modules.metascheduler.policies import PolicyFacts, RankedCampaign
 
 
-def order(claims: Sequence[Claim], _facts: Facts) -> list[Turn]:
+def order(claims: Sequence[PendingCampaign], _facts: PolicyFacts) -> list[RankedCampaign]:
     """By the campaign's number, which grows with each submission; one turn on all its clusters."""
-    return [Turn(claim.campaign_id, claim.clusters, (claim.campaign_id,)) for claim in claims]
+    return [RankedCampaign(claim.campaign_id, claim.clusters, (claim.campaign_id,)) for claim in claims]

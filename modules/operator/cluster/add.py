@@ -1,6 +1,6 @@
 """`cigri cluster add`: a declaration is checked, then stored; the next cycle visits the cluster."""
 
-from cigri.cli.command import Parser, safe
+from cigri.cli.command import CommandParser, safe
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_declarations import declare_cluster
 from modules.operator.cluster import fallback
@@ -13,7 +13,7 @@ EXAMPLES = """\
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser("cigri cluster add", "Declare a cluster.", EXAMPLES)
+    parser = CommandParser("cigri cluster add", "Declare a cluster.", EXAMPLES)
     add_options(parser)
     options = parser.parse_args(argv)
     values = put_together(options, {})

@@ -1,6 +1,6 @@
 """`cigri cluster change`: some settings of a declared cluster; all others stay."""
 
-from cigri.cli.command import Parser, safe
+from cigri.cli.command import CommandParser, safe
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_declarations import change_cluster, declared_clusters
 from modules.operator.cluster import fallback
@@ -12,7 +12,7 @@ EXAMPLES = """\
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser("cigri cluster change", "Change settings of a declared cluster.", EXAMPLES)
+    parser = CommandParser("cigri cluster change", "Change settings of a declared cluster.", EXAMPLES)
     add_options(parser)
     options = parser.parse_args(argv)
     with open_grid() as grid:

@@ -10,15 +10,15 @@ from typing import NamedTuple, TypeVar
 from cigri import drivers
 from cigri.cli.command import grid_user
 from cigri.database import Database, server_time
-from cigri.errors import AnswerUnreadable, CigriError, Unreachable
+from cigri.errors import CigriError, ClusterUnreachable, UnreadableOutput
 from cigri.flow.clusters import ClusterRow
 from cigri.formats.units import MEGABYTE, SIZES, as_size
-from cigri.gateway.requests import ListNodes, Order, Probe, ReadCapacity
+from cigri.gateway.requests import ClusterRequest, ListNodes, ProbeBatchSystem, ReadCapacity
 from cigri.gateway.shell_rendering import base_of
-from cigri.gateway.transport_gateway import Gateway
+from cigri.gateway.transport_gateway import TransportGateway
 from cigri.requirements import BUILT_IN, shown
-from cigri.resources.nodes import NodeClass
-from cigri.shell.results import Answer
+from cigri.resources.nodes import AlikeNodes
+from cigri.shell.results import ShellResult
 
 T = TypeVar("T")
 
@@ -27,13 +27,13 @@ FULL_DISK = 100 * MEGABYTE  # that are left, or less
 SHOWN_PROPERTIES = ("cores", "memory", "gpus")  # of nodes
 
 
-class Patient(NamedTuple):
+class ClusterUnderTest(NamedTuple):
     """The cluster, the local user whose job is tried, and the tools."""
 
     cluster: ClusterRow
     grid_key: str
     user: str
-    gateway: Gateway
+    gateway: TransportGateway
     database: Database
     options: argparse.Namespace
 
@@ -48,16 +48,16 @@ class Patient(NamedTuple):
         """The directory of this grid on the cluster, as a word of sh."""
         return base_of(self.cluster.config, self.grid_key)
 
-    def ask(self, order: Order[T]) -> T:
+    def ask(self, order: ClusterRequest[T]) -> T:
         """Give an order as the user whose job is tried; errors as Gateway.ask."""
         return self.gateway.ask(self.cluster, self.user, order)
 
-    def run(self, script: str, user: str = "") -> Answer:
+    def run(self, script: str, user: str = "") -> ShellResult:
         """Run sh text as that user, or as another account; errors as Transport.run."""
         return self.gateway.run(self.cluster, user or self.user, script)
 
 
-class Trouble(CigriError):
+class StepFailed(CigriError):
     """A step failed; `advice` says what to do."""
 
     def __init__(self, message: str, advice: str = "") -> None:
@@ -65,39 +65,39 @@ class Trouble(CigriError):
         self.advice = advice
 
 
-class Weakness(Trouble):
+class StepWarning(StepFailed):
     """It works, but not well."""
 
 
-def configuration(patient: Patient) -> str:
+def configuration(patient: ClusterUnderTest) -> str:
     """Its driver can be loaded with its options; Weakness while its fallback is in use."""
     config, name = patient.cluster.config, patient.cluster.name
     drivers.load(config.driver, config.options)
     if config.stand_in:
         advice = f"once its own batch system is there: `cigri cluster change {name}`"
-        raise Weakness(f"its fallback on this host is in use, since {config.fallback_because}", advice)
+        raise StepWarning(f"its fallback on this host is in use, since {config.fallback_because}", advice)
     return f"driver {config.driver}, {name} is {'en' if patient.cluster.is_enabled else 'dis'}abled"
 
 
-def reach(patient: Patient) -> str:
+def reach(patient: ClusterUnderTest) -> str:
     """This host has the account; or the front-end's port, or the jump host's, takes a connection."""
     ssh = patient.cluster.config.ssh
     if ssh is None:
         try:
             pwd.getpwnam(patient.user)
         except KeyError:
-            raise Trouble(f"this host has no account {patient.user}", "choose another with --as") from None
+            raise StepFailed(f"this host has no account {patient.user}", "choose another with --as") from None
         return f"this host, account {patient.user}"
     hop = ssh.jump_hop(patient.login) or ssh.target(patient.login)
     try:
         socket.create_connection((hop.host, hop.port), ssh.connect_timeout).close()
     except OSError as error:
         advice = "check the name and the port, the firewall, and that sshd runs there"
-        raise Trouble(f"{hop.host}:{hop.port} cannot be reached: {error}", advice) from None
+        raise StepFailed(f"{hop.host}:{hop.port} cannot be reached: {error}", advice) from None
     return f"{hop.host}:{hop.port} accepts connections" + (" (the jump host)" if ssh.jump else "")
 
 
-def login(patient: Patient) -> str:
+def login(patient: ClusterUnderTest) -> str:
     """The first command opens the connection and checks the host key, the second shows what each costs later."""
     _check(patient.run("true", patient.login), "the command true failed")
     started = time.monotonic()
@@ -106,20 +106,20 @@ def login(patient: Patient) -> str:
     return f"{host_key}{patient.login} may log in; a command takes {(time.monotonic() - started) * 1000:.1f} ms"
 
 
-def account(patient: Patient) -> str:
+def account(patient: ClusterUnderTest) -> str:
     """Commands run as the user; where they do not, the advice is the line that sudoers needs."""
     sudo = f"{patient.login} ALL=({patient.user}) NOPASSWD: ALL"
     advice = f"on the cluster, /etc/sudoers.d/cigri needs a line like: {sudo}" if patient.user != patient.login else ""
     try:
         name = _check(patient.run("id -un"), "the command id failed").out.strip()
-    except Unreachable as error:
-        raise Trouble(str(error), advice) from None
+    except ClusterUnreachable as error:
+        raise StepFailed(str(error), advice) from None
     if name != patient.user:
-        raise Trouble(f"commands of {patient.user} run as {name}", advice)
+        raise StepFailed(f"commands of {patient.user} run as {name}", advice)
     return f"commands run as {name}" + (f", by sudo of {patient.login}" if advice else "")
 
 
-def directory(patient: Patient) -> str:
+def directory(patient: ClusterUnderTest) -> str:
     """The user can make and write the directory of this grid; Weakness when its disk is nearly full."""
     script = (
         f"cigri_base={patient.base}\n"
@@ -130,15 +130,15 @@ def directory(patient: Patient) -> str:
     advice = "check the rights and the quota there, or `cigri cluster change NAME --set directory=...`"
     listing = re.fullmatch(r"(.+)\n\S+ +\d+ +\d+ +(\d+) +\S+ +.*\n", answer.out)
     if answer.status != 0 or not listing:
-        raise Trouble(f"{patient.user} cannot write below {patient.base}: {answer.err.strip()}", advice)
+        raise StepFailed(f"{patient.user} cannot write below {patient.base}: {answer.err.strip()}", advice)
     space = int(listing[2]) * SIZES["KB"]
     text = f"{listing[1]} can be written, {as_size(space)} free"
     if space < FULL_DISK:
-        raise Weakness(text, "jobs cannot write their records on a full disk")
+        raise StepWarning(text, "jobs cannot write their records on a full disk")
     return text
 
 
-def clock(patient: Patient) -> str:
+def clock(patient: ClusterUnderTest) -> str:
     """`date` there and the database's time; Weakness when they are more than LARGEST_SKEW seconds apart."""
     with patient.database.begin() as conn:
         before = server_time(conn).timestamp()
@@ -146,35 +146,35 @@ def clock(patient: Patient) -> str:
     with patient.database.begin() as conn:
         after = server_time(conn).timestamp()
     if not there.isdigit():
-        raise Trouble(f"date +%s answers {there!r}")
+        raise StepFailed(f"date +%s answers {there!r}")
     skew = max(before - int(there) - 1, 0) or min(after - int(there), 0)
     if abs(skew) > LARGEST_SKEW:
         late = "behind" if skew > 0 else "ahead of"
         advice = "durations are right all the same; start times are not: run an NTP client there"
-        raise Weakness(f"its clock is {abs(skew):.0f} s {late} the database's", advice)
+        raise StepWarning(f"its clock is {abs(skew):.0f} s {late} the database's", advice)
     return f"differs from the database's by {abs(skew):.1f} s"
 
 
-def batch_system(patient: Patient) -> str:
+def batch_system(patient: ClusterUnderTest) -> str:
     """Its name and version, as the driver reads them."""
-    return patient.ask(Probe())
+    return patient.ask(ProbeBatchSystem())
 
 
-def capacity(patient: Patient) -> str:
+def capacity(patient: ClusterUnderTest) -> str:
     """Cores of the queue that --queue names, or of the cluster; Weakness when all are out of order."""
     seen = patient.ask(ReadCapacity(patient.options.queue))
     text = f"{seen.total} cores: {seen.free} free, {seen.used} used, {seen.unavailable} out of order"
     if seen.total <= seen.unavailable:
-        raise Weakness(text, "no core can be used")
+        raise StepWarning(text, "no core can be used")
     return text
 
 
-def nodes(patient: Patient) -> str:
+def nodes(patient: ClusterUnderTest) -> str:
     """Nodes of the default queue by their cores, memory and GPUs, then the names of the other queues."""
     try:
         classes = patient.ask(ListNodes())
-    except AnswerUnreadable as error:
-        raise Weakness(str(error), "what is known of them can be declared: docs/reference/resources.md") from None
+    except UnreadableOutput as error:
+        raise StepWarning(str(error), "what is known of them can be declared: docs/reference/resources.md") from None
     if classes is None:
         return f"driver {patient.cluster.config.driver} cannot tell of them"
     kinds = [_kind(alike) for alike in classes if not alike.queue and set(SHOWN_PROPERTIES) & alike.properties.keys()]
@@ -182,12 +182,12 @@ def nodes(patient: Patient) -> str:
     return "; ".join([*dict.fromkeys(kinds), *([f"queues {', '.join(queues)}"] if queues else [])])
 
 
-def _kind(alike: NodeClass) -> str:
+def _kind(alike: AlikeNodes) -> str:
     amounts = ((name, alike.properties[name]) for name in SHOWN_PROPERTIES if name in alike.properties)
     return f"{alike.nodes} with {', '.join(f'{name} {shown(value, BUILT_IN[name])}' for name, value in amounts)}"
 
 
-def _check(answer: Answer, complaint: str) -> Answer:
+def _check(answer: ShellResult, complaint: str) -> ShellResult:
     if answer.status != 0:
-        raise Trouble(f"{complaint} (exit status {answer.status}): {answer.err.strip()[-300:]}")
+        raise StepFailed(f"{complaint} (exit status {answer.status}): {answer.err.strip()[-300:]}")
     return answer

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from cigri import drivers
-from cigri.cli.command import Parser
+from cigri.cli.command import CommandParser
 from cigri.errors import ConfigError, NotFound, UsageError
 from cigri.flow.clusters import ClusterRow, find_cluster
 from cigri.settings.cluster_config import ClusterConfig
@@ -19,7 +19,7 @@ from cigri.settings.ssh_address import HOP
 SSH_OPTIONS = ("host", "port", "account", "key_file", "known_hosts", "host_key_alias", "jump")
 
 
-def add_options(parser: Parser) -> None:
+def add_options(parser: CommandParser) -> None:
     """NAME, and all that put_together() reads."""
     parser.add_argument("name", help="of the cluster, as users write it in campaigns")
     parser.add_argument("--driver", help=f"its batch system: {', '.join(drivers.names())}")

@@ -1,12 +1,12 @@
 """`cigri cluster disable`: keeps new jobs away from it."""
 
-from cigri.cli.command import Parser, safe
+from cigri.cli.command import CommandParser, safe
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_changes import disable_cluster
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri cluster disable",
         "Give the cluster no new jobs; those it has are watched to their end.",
         "  cigri cluster disable dahu",

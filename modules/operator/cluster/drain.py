@@ -1,6 +1,6 @@
 """`cigri cluster drain`: no more jobs, and those that run are told when they must be over."""
 
-from cigri.cli.command import Parser, safe
+from cigri.cli.command import CommandParser, safe
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_changes import drain_cluster
 from cigri.formats.units import localised
@@ -13,7 +13,7 @@ EXAMPLES = """\
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri cluster drain",
         "Give the cluster no new jobs. Jobs that wait there and could not end in time are taken back; those that run\n"
         "and could last longer find the time in $JOBFEATURES/shutdowntime_job, and all in\n"

@@ -1,12 +1,12 @@
 """`cigri cluster enable`: gives it jobs, and forgives past failures."""
 
-from cigri.cli.command import Parser, safe
+from cigri.cli.command import CommandParser, safe
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_changes import enable_cluster
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri cluster enable",
         "Give the cluster jobs again; past failures are forgiven.",
         "  cigri cluster enable dahu",

@@ -6,10 +6,10 @@ from typing import Any
 
 from cigri.cli.command import safe
 from cigri.endpoints.cluster_declarations import find_fallback
-from cigri.endpoints.dispatch import Grid
+from cigri.endpoints.dispatch import GridClient
 
 
-def decide(grid: Grid, name: str, values: dict[str, Any]) -> dict[str, Any]:
+def decide(grid: GridClient, name: str, values: dict[str, Any]) -> dict[str, Any]:
     """Have the batch system of a cluster that names a fallback asked; the one that is not there is replaced."""
     values = {key: value for key, value in values.items() if key != "fallback_because"}
     if not values.get("fallback"):

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from cigri.api_models.clusters import ClusterStanding
-from cigri.cli.command import Parser, print_json
+from cigri.api_models.clusters import ClusterSnapshot
+from cigri.cli.command import CommandParser, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.cluster_declarations import declared_clusters
@@ -11,7 +11,7 @@ from cigri.formats.json_values import plain
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser("cigri cluster list", "Show every declared cluster.", "  cigri cluster list")
+    parser = CommandParser("cigri cluster list", "Show every declared cluster.", "  cigri cluster list")
     parser.add_argument("--json", action="store_true", help="for programs")
     options = parser.parse_args(argv)
     with open_grid() as grid:
@@ -23,7 +23,7 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def print_clusters(clusters: Sequence[ClusterStanding]) -> None:
+def print_clusters(clusters: Sequence[ClusterSnapshot]) -> None:
     """A line for each; cores and free are everybody's, ours the cores of our jobs."""
     print_table(
         ("cluster", "driver", "front-end", "state", "cores", "free", "ours", "waiting", "running"),
@@ -45,6 +45,6 @@ def print_clusters(clusters: Sequence[ClusterStanding]) -> None:
     )
 
 
-def _front_end(cluster: ClusterStanding) -> str:
+def _front_end(cluster: ClusterSnapshot) -> str:
     ssh = cluster.config.get("ssh")
     return f"{ssh['host']}:{ssh.get('port', 22)}" if ssh else "this host"

@@ -1,12 +1,12 @@
 """`cigri cluster map`: which account of a cluster runs a grid user's jobs."""
 
-from cigri.cli.command import Parser, safe
+from cigri.cli.command import CommandParser, safe
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_declarations import map_account
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri cluster map",
         "Say which account of the cluster runs the jobs of a grid user, from the next submission on.\n"
         "Without LOCAL_USER: the account of the same name again.",

@@ -1,7 +1,7 @@
 """`cigri cluster nodes`: shows the nodes that get no jobs, drains some, and gives them jobs again."""
 
-from cigri.api_models.clusters import ExcludedNode
-from cigri.cli.command import Parser, print_json, safe
+from cigri.api_models.clusters import ExcludedNodeView
+from cigri.cli.command import CommandParser, print_json, safe
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.cluster_changes import admit_nodes, drain_nodes, excluded_nodes
@@ -37,8 +37,8 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def _parser() -> Parser:
-    parser = Parser(
+def _parser() -> CommandParser:
+    parser = CommandParser(
         "cigri cluster nodes",
         "Show the nodes that get no jobs because an operator drains them, or tasks fail, vanish or end at once\n"
         "there, and those on trial since. Sick ones come back by themselves; --admit gives nodes jobs at once and\n"
@@ -53,13 +53,13 @@ def _parser() -> Parser:
     return parser
 
 
-def _show(nodes: list[ExcludedNode], *, as_json: bool) -> None:
+def _show(nodes: list[ExcludedNodeView], *, as_json: bool) -> None:
     if as_json:
         print_json(plain(nodes))
     else:
         print_table(NODE_COLUMNS, [_line(node) for node in nodes], prose=("Node", "Why"))
 
 
-def _line(node: ExcludedNode) -> tuple[object, ...]:
+def _line(node: ExcludedNodeView) -> tuple[object, ...]:
     state = "drains" if node.is_drained else "left out" if node.is_out else "on trial"
     return node.cluster, node.node, state, moment(node.since), moment(node.until), node.strikes or None, node.reason

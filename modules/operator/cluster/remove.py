@@ -1,12 +1,12 @@
 """`cigri cluster remove`: forgets a cluster without a history."""
 
-from cigri.cli.command import Parser, safe
+from cigri.cli.command import CommandParser, safe
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_declarations import remove_cluster
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri cluster remove", "Forget a cluster that no campaign has used.", "  cigri cluster remove dahu"
     )
     parser.add_argument("name")

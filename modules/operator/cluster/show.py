@@ -1,6 +1,6 @@
 """`cigri cluster show`: one cluster, its configuration as `--file` takes it."""
 
-from cigri.cli.command import Parser, print_json, safe
+from cigri.cli.command import CommandParser, print_json, safe
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_declarations import declared_clusters
 from cigri.formats.json_values import plain
@@ -10,7 +10,7 @@ from modules.operator.cluster.declaration import to_toml
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri cluster show",
         "Show the configuration, the state and the accounts of a cluster.",
         "  cigri cluster show dahu > dahu.toml\n  cigri cluster show dahu --json",

@@ -3,17 +3,17 @@
 import time
 from collections.abc import Callable
 
-from cigri.cli.command import Parser, open_database, safe
+from cigri.cli.command import CommandParser, open_database, safe
 from cigri.errors import CigriError
 from cigri.flow.grid_identity import grid_key
-from cigri.gateway.transport_gateway import Gateway
+from cigri.gateway.transport_gateway import TransportGateway
 from modules.operator.cluster import check_steps
 from modules.operator.cluster.check_job import run_job
-from modules.operator.cluster.check_steps import Patient, Trouble, Weakness
+from modules.operator.cluster.check_steps import ClusterUnderTest, StepFailed, StepWarning
 from modules.operator.cluster.declaration import find
 
 GOOD, BAD, ODD, SKIPPED = "\N{CHECK MARK}", "\N{BALLOT X}", "!", "-"
-ProbeStep = Callable[[Patient], str]
+ProbeStep = Callable[[ClusterUnderTest], str]
 PROBE_STEPS: dict[str, ProbeStep] = {
     "configuration": check_steps.configuration,
     "reach": check_steps.reach,
@@ -29,7 +29,7 @@ PROBE_STEPS: dict[str, ProbeStep] = {
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri cluster test",
         "Try what CiGri does on a cluster and say what works: reach, login and host key, account, directory, clock,\n"
         "batch system, capacity, nodes, and a real job there and back. No campaign is touched.\n"
@@ -43,19 +43,19 @@ def run(argv: list[str]) -> int:
     parser.add_argument("--normal", action="store_true", help="a normal job, not best-effort")
     parser.add_argument("--patience", type=float, default=120.0, metavar="SECONDS", help="for the job (default 120)")
     options = parser.parse_args(argv)
-    gateway = Gateway()
+    gateway = TransportGateway()
     try:
         with open_database() as database:
             with database.begin() as conn:
                 declared, key = find(conn, options.name), grid_key(conn)
             cluster = declared._replace(config=declared.config.in_use)
             user = options.user or gateway.visitor(cluster)
-            return examine(Patient(cluster, key, user, gateway, database, options))
+            return examine(ClusterUnderTest(cluster, key, user, gateway, database, options))
     finally:
         gateway.close()
 
 
-def examine(patient: Patient) -> int:
+def examine(patient: ClusterUnderTest) -> int:
     """Print a line a step; after a failure the others are not tried."""
     has_failed = False
     for name, step in PROBE_STEPS.items():
@@ -65,10 +65,10 @@ def examine(patient: Patient) -> int:
         started = time.monotonic()
         try:
             mark, detail, advice = GOOD, step(patient), ""
-        except Weakness as doubt:
+        except StepWarning as doubt:
             mark, detail, advice = ODD, str(doubt), doubt.advice
         except CigriError as error:
-            mark, detail, advice = BAD, str(error), error.advice if isinstance(error, Trouble) else ""
+            mark, detail, advice = BAD, str(error), error.advice if isinstance(error, StepFailed) else ""
             has_failed = True
         milliseconds = (time.monotonic() - started) * 1000
         print(f"{mark} {name:14}{safe(detail)} ({milliseconds:.0f} ms)", flush=True)

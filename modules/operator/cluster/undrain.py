@@ -1,12 +1,12 @@
 """`cigri cluster undrain`: the cluster gets jobs again, and those that run are told that they may go on."""
 
-from cigri.cli.command import Parser, safe
+from cigri.cli.command import CommandParser, safe
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_changes import undrain_cluster
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri cluster undrain",
         "End a drain: the cluster gets jobs, and those that run no longer find a shutdown announced.",
         "  cigri cluster undrain dahu",

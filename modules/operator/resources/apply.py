@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from cigri.cli.command import Parser, complain, safe
+from cigri.cli.command import CommandParser, complain, safe
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.resources import apply_resources
 from cigri.errors import ConfigError
@@ -15,7 +15,7 @@ EXAMPLES = """\
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri resources apply",
         "Put a description of sites, clusters and queues into force, in place of the one before:\n"
         "docs/reference/resources.md.",

@@ -3,13 +3,13 @@
 import sys
 from difflib import unified_diff
 
-from cigri.cli.command import Parser
+from cigri.cli.command import CommandParser
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.resources import resource_document
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri resources diff",
         "Show how the texts of two descriptions differ.",
         "  cigri resources diff 3      from version 3 to the one that holds\n  cigri resources diff 3 5",

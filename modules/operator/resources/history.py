@@ -1,6 +1,6 @@
 """`cigri resources history`: every description that was applied, and by whom."""
 
-from cigri.cli.command import Parser, print_json
+from cigri.cli.command import CommandParser, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.resources import resource_documents
@@ -9,7 +9,7 @@ from cigri.formats.units import as_local
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri resources history",
         "Show every description that was applied, the one that holds first.",
         "  cigri resources history",

@@ -2,13 +2,13 @@
 
 import sys
 
-from cigri.cli.command import Parser
+from cigri.cli.command import CommandParser
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.resources import resource_document
 
 
 def run(argv: list[str]) -> int:
-    parser = Parser(
+    parser = CommandParser(
         "cigri resources show",
         "Print the description that holds, or an earlier one, as it was written.",
         "  cigri resources show\n  cigri resources show 3 >resources.toml",

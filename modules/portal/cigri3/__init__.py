@@ -6,16 +6,16 @@ Who asks, who may, what is admitted and what is audited is the endpoints' busine
 from fastapi import FastAPI
 
 from cigri.database import Database
-from modules.portal.authentication import Identities
+from modules.portal.authentication import Authenticator
 from modules.portal.cigri3 import errors
-from modules.portal.cigri3.dispatch import BASE, Interpreter
+from modules.portal.cigri3.dispatch import BASE, Cigri3Dispatcher
 from modules.portal.cigri3.paths import CIGRI3_PATHS
-from modules.portal.deferred_responses import Errands
+from modules.portal.deferred_responses import DeferredResponses
 
 
-def add_to(app: FastAPI, database: Database, identities: Identities, errands: Errands) -> None:
+def add_to(app: FastAPI, database: Database, identities: Authenticator, errands: DeferredResponses) -> None:
     """Serve them; call it when errors have their other shapes already."""
-    interpreter = Interpreter(database, identities, errands)
+    interpreter = Cigri3Dispatcher(database, identities, errands)
     for path in CIGRI3_PATHS:
         app.add_api_route(
             BASE + path.path,

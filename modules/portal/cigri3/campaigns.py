@@ -4,18 +4,18 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl
 
-from cigri.api_models.campaigns import CampaignView, PartView
+from cigri.api_models.campaigns import CampaignClusterView, CampaignView
 from cigri.endpoints import campaign_changes, submissions
 from cigri.endpoints import campaigns as endpoints
 from cigri.endpoints.descriptions import description, parameters
 from cigri.endpoints.paging import walk
-from cigri.errors import DescriptionError, Problem, UsageError
+from cigri.errors import DescriptionError, DescriptionProblem, UsageError
 from cigri.formats.units import HOUR
 from cigri.jdl.parsing import is_object, read_description, without_params
 from cigri.jdl.text_formats import read_list
 from cigri.states import StepState
 from modules.portal.cigri3.clusters import numbers_of_clusters
-from modules.portal.cigri3.dispatch import Asked, Told, accepted, link
+from modules.portal.cigri3.dispatch import Cigri3Request, Cigri3Response, accepted, link
 
 NO_THROUGHPUT = 1e-16
 """Tasks a second; clients divide by it, and tell as ~ what is so far away."""
@@ -27,15 +27,15 @@ INSTEAD_OF_CANCEL = {
     "resume": campaign_changes.resume_campaign,
     "purge": campaign_changes.purge_campaign,
 }
-FILE_OF_PARAMETERS = Problem(
+FILE_OF_PARAMETERS = DescriptionProblem(
     "param_file",
     "the portal reads no file of yours",
     "send the lines as params, or let this CiGri's gridsub read it",
 )
 
 
-def root(_asked: Asked) -> Told:
-    return Told(
+def root(_asked: Cigri3Request) -> Cigri3Response:
+    return Cigri3Response(
         {
             "links": [
                 link("self", "/"),
@@ -46,25 +46,27 @@ def root(_asked: Asked) -> Told:
     )
 
 
-def list_campaigns(asked: Asked) -> Told:
+def list_campaigns(asked: Cigri3Request) -> Cigri3Response:
     """Those that are in treatment or paused."""
     items = [as_campaign(campaign) for campaign in walk(asked.grid, endpoints.campaigns)]
-    return Told({"items": items, "total": len(items), "links": [link("self", "/campaigns"), link("parent", "/")]})
+    return Cigri3Response(
+        {"items": items, "total": len(items), "links": [link("self", "/campaigns"), link("parent", "/")]}
+    )
 
 
-def show_campaign(asked: Asked) -> Told:
+def show_campaign(asked: Cigri3Request) -> Cigri3Response:
     whole = asked.grid.ask(endpoints.campaign, campaign_id=asked.number("campaign"))
     numbers = numbers_of_clusters(asked)
     places = {str(numbers[share.part.cluster]): _as_place(share.part) for share in whole.clusters}
-    return Told(as_campaign(whole.campaign) | {"clusters": places})
+    return Cigri3Response(as_campaign(whole.campaign) | {"clusters": places})
 
 
-def show_stats(asked: Asked) -> Told:
+def show_stats(asked: Cigri3Request) -> Cigri3Response:
     """Rates are per second, as CiGri 3's were, and parts of one."""
     whole = asked.grid.ask(endpoints.campaign, campaign_id=asked.number("campaign"))
     campaign, parts = whole.campaign, [share.part for share in whole.clusters]
     throughput = (campaign.throughput or 0) / HOUR or NO_THROUGHPUT
-    return Told(
+    return Cigri3Response(
         {
             "average_jobs_duration": campaign.mean or 0.0,
             "stddev_jobs_duration": campaign.deviation or 0.0,
@@ -76,21 +78,21 @@ def show_stats(asked: Asked) -> Told:
     )
 
 
-def show_jdl(asked: Asked) -> Told:
+def show_jdl(asked: Cigri3Request) -> Cigri3Response:
     """As it was written, with its parameters."""
     number = asked.number("campaign")
     written = asked.grid.ask(description, campaign_id=number)
     jdl = {"jobs_type": "normal"} | written.described
     if not written.has_list:
-        return Told(jdl)
+        return Cigri3Response(jdl)
     listed = walk(asked.grid, parameters, MOST_PARAMETERS + 1, campaign_id=number)
     if len(listed) > MOST_PARAMETERS:
         pages = f"/api/v1/campaigns/{number}/parameters"
         raise UsageError(f"campaign {number} has more than {MOST_PARAMETERS} parameters: {pages} tells them in pages")
-    return Told(jdl | {"params": listed})
+    return Cigri3Response(jdl | {"params": listed})
 
 
-def submit(asked: Asked) -> Told:
+def submit(asked: Cigri3Request) -> Cigri3Response:
     """A description in JSON, with its parameters in it."""
     described = read_description(_text(asked.body), "json")
     if is_object(described) and any(key.lower() == "param_file" for key in described):
@@ -100,14 +102,14 @@ def submit(asked: Asked) -> Told:
     return _made(asked, stored.id)
 
 
-def add_jobs(asked: Asked) -> Told:
+def add_jobs(asked: Cigri3Request) -> Cigri3Response:
     """A JSON list of parameters."""
     number = asked.number("campaign")
     asked.grid.send(submissions.add_tasks, read_list(_text(asked.body), "json"), campaign_id=number)
     return _made(asked, number)
 
 
-def change(asked: Asked) -> Told:
+def change(asked: Cigri3Request) -> Cigri3Response:
     """A form with a `state`."""
     number, form = asked.number("campaign"), dict(parse_qsl(_text(asked.body), keep_blank_values=True))
     if form.keys() != {"state"} or form["state"] not in SETTABLE_STATES:
@@ -118,10 +120,10 @@ def change(asked: Asked) -> Told:
         asked.grid.ask(campaign_changes.pause_campaign, campaign_id=number)
     else:
         asked.grid.ask(campaign_changes.resume_campaign, campaign_id=number)
-    return Told(_campaign(asked, number), HTTPStatus.ACCEPTED)
+    return Cigri3Response(_campaign(asked, number), HTTPStatus.ACCEPTED)
 
 
-def cancel(asked: Asked) -> Told:
+def cancel(asked: Cigri3Request) -> Cigri3Response:
     """Or hold, resume or purge it, where that is said."""
     if len(asked.options.keys() & INSTEAD_OF_CANCEL.keys()) > 1:
         raise UsageError("hold, resume or purge: one of them; without any the campaign is cancelled")
@@ -151,7 +153,7 @@ def as_campaign(campaign: CampaignView) -> dict[str, Any]:
     }
 
 
-def _as_place(part: PartView) -> dict[str, Any]:
+def _as_place(part: CampaignClusterView) -> dict[str, Any]:
     is_over = (StepState.NONE, StepState.DONE)
     return {
         "cluster_name": part.cluster,
@@ -162,11 +164,11 @@ def _as_place(part: PartView) -> dict[str, Any]:
     }
 
 
-def _made(asked: Asked, number: int) -> Told:
-    return Told(_campaign(asked, number), HTTPStatus.CREATED, f"/campaigns/{number}")
+def _made(asked: Cigri3Request, number: int) -> Cigri3Response:
+    return Cigri3Response(_campaign(asked, number), HTTPStatus.CREATED, f"/campaigns/{number}")
 
 
-def _campaign(asked: Asked, number: int) -> dict[str, Any]:
+def _campaign(asked: Cigri3Request, number: int) -> dict[str, Any]:
     return as_campaign(asked.grid.ask(endpoints.campaign, campaign_id=number).campaign)
 
 

@@ -3,17 +3,17 @@
 from itertools import groupby
 from typing import Any
 
-from cigri.api_models.clusters import ClusterStatus, Usage
+from cigri.api_models.clusters import ClusterStatus, ClusterUsagePeriod
 from cigri.endpoints import clusters as endpoints
 from cigri.endpoints.health import notices
 from cigri.errors import UsageError
 from cigri.formats.units import HOUR
-from modules.portal.cigri3.dispatch import Asked, Told, link
+from modules.portal.cigri3.dispatch import Cigri3Request, Cigri3Response, link
 
 AWAY = ("draining", "disabled", "unreachable", "unknown")
 
 
-def list_clusters(asked: Asked) -> Told:
+def list_clusters(asked: Cigri3Request) -> Cigri3Response:
     """Their numbers are texts, behind which clients put names."""
     items = [
         {
@@ -23,25 +23,27 @@ def list_clusters(asked: Asked) -> Told:
         }
         for status in asked.grid.ask(endpoints.clusters)
     ]
-    return Told({"items": items, "total": len(items), "links": [link("self", "/clusters"), link("parent", "/")]})
+    return Cigri3Response(
+        {"items": items, "total": len(items), "links": [link("self", "/clusters"), link("parent", "/")]}
+    )
 
 
-def show_cluster(asked: Asked) -> Told:
+def show_cluster(asked: Cigri3Request) -> Cigri3Response:
     (status,) = asked.grid.ask(endpoints.clusters, names=[str(asked.number("cluster"))])
-    return Told(_as_cluster(status))
+    return Cigri3Response(_as_cluster(status))
 
 
-def grid_usage(asked: Asked) -> Told:
+def grid_usage(asked: Cigri3Request) -> Cigri3Response:
     """Of the last visits, or of the time between two moments in seconds since 1970."""
     told = {name: asked.options.get(name) for name in ("from", "to")}
     numbers = numbers_of_clusters(asked)
     items = _at_last_visits(asked) if told == {"from": None, "to": None} else _between(asked, numbers)
-    return Told(
+    return Cigri3Response(
         {"items": items, **told, "total": len(items), "links": [link("self", "/gridusage"), link("parent", "/")]}
     )
 
 
-def numbers_of_clusters(asked: Asked) -> dict[str, int]:
+def numbers_of_clusters(asked: Cigri3Request) -> dict[str, int]:
     """By name."""
     return {status.cluster.name: status.cluster.id for status in asked.grid.ask(endpoints.clusters)}
 
@@ -63,7 +65,7 @@ def _as_cluster(status: ClusterStatus) -> dict[str, Any]:
     }
 
 
-def _at_last_visits(asked: Asked) -> list[dict[str, Any]]:
+def _at_last_visits(asked: Cigri3Request) -> list[dict[str, Any]]:
     """Clusters that nobody has visited are left out, as clients divide by cores."""
     visited = [status.cluster for status in asked.grid.ask(endpoints.clusters) if status.cluster.total]
     moments = [int(cluster.visited_at.timestamp()) for cluster in visited if cluster.visited_at]
@@ -71,7 +73,7 @@ def _at_last_visits(asked: Asked) -> list[dict[str, Any]]:
     return [{"date": max(moments, default=0), "clusters": full}]
 
 
-def _between(asked: Asked, numbers: dict[str, int]) -> list[dict[str, Any]]:
+def _between(asked: Cigri3Request, numbers: dict[str, int]) -> list[dict[str, Any]]:
     """Means of 24 parts of the time from the first moment until now, those that begin until the second one."""
     now = asked.grid.ask(notices, user=asked.caller.user).now.timestamp()
     since, until = asked.count("from", int(now) - 24 * HOUR), asked.count("to", int(now))
@@ -91,7 +93,7 @@ def _between(asked: Asked, numbers: dict[str, int]) -> list[dict[str, Any]]:
     ]
 
 
-def _moment(usage: Usage) -> int:
+def _moment(usage: ClusterUsagePeriod) -> int:
     return int(usage.at.timestamp())
 
 

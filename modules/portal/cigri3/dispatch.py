@@ -12,13 +12,13 @@ from starlette.responses import Response
 
 from cigri.database import Database
 from cigri.endpoints import HEADERS, Endpoint, P, R
-from cigri.endpoints.dispatch import Here, call
+from cigri.endpoints.dispatch import InProcessClient, call
 from cigri.errors import NotFound, UsageError
 from cigri.formats.json_values import plain
 from cigri.formats.untrusted_text import safe_json
 from cigri.identity.callers import Caller
-from modules.portal.authentication import Identities
-from modules.portal.deferred_responses import Errands
+from modules.portal.authentication import Authenticator
+from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.parameter_limits import LARGEST
 
 BASE = "/cigri-api"
@@ -27,7 +27,7 @@ PRETTY = "pretty"
 MOST_DIGITS = 18  # of a number
 
 
-class Told(NamedTuple):
+class Cigri3Response(NamedTuple):
     """An answer; `location`: of what was made."""
 
     body: Any
@@ -36,12 +36,12 @@ class Told(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Asked:
+class Cigri3Request:
     """A request, whose caller is known."""
 
     caller: Caller
-    grid: Here
-    errands: Errands
+    grid: InProcessClient
+    errands: DeferredResponses
     database: Database
     named: Mapping[str, str]
     """What the path names."""
@@ -61,7 +61,7 @@ class Asked:
         return int(text)
 
     def ask_cluster(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
-        """What a cluster may have to say; raise NotYet until it has."""
+        """What a cluster may have to say; raise ResponsePending until it has."""
         assert not args, "parameters are given by name"
         question = (endpoint.name, self.caller, json.dumps(asked, sort_keys=True))
         answer: R = self.errands.answer(question, lambda: call(endpoint, self.database, self.caller, asked))
@@ -69,22 +69,22 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Cigri3Path:
+class Cigri3Route:
     """`options`: what may stand in the query; anything else is an error, lest `?hodl` cancels what was to be held."""
 
     method: str
     path: str
-    function: Callable[[Asked], Told]
+    function: Callable[[Cigri3Request], Cigri3Response]
     options: tuple[str, ...] = field(default=())
 
 
-class Interpreter:
+class Cigri3Dispatcher:
     """One for all requests."""
 
-    def __init__(self, database: Database, identities: Identities, errands: Errands) -> None:
+    def __init__(self, database: Database, identities: Authenticator, errands: DeferredResponses) -> None:
         self._database, self._identities, self._errands = database, identities, errands
 
-    def serving(self, path: Cigri3Path) -> Callable[[Request], Awaitable[Response]]:
+    def serving(self, path: Cigri3Route) -> Callable[[Request], Awaitable[Response]]:
         """What serves it; the work is done in a thread."""
 
         async def serve(request: Request) -> Response:
@@ -94,14 +94,14 @@ class Interpreter:
 
         return serve
 
-    def _answer(self, path: Cigri3Path, request: Request, caller: Caller, body: bytes) -> Response:
+    def _answer(self, path: Cigri3Route, request: Request, caller: Caller, body: bytes) -> Response:
         options = dict(request.query_params)
         if unknown := sorted(options.keys() - {*path.options, PRETTY}):
             known = f"there are {', '.join([*path.options, PRETTY])}"
             raise UsageError(f"{', '.join(unknown)[:100]}: no option of {path.method} {path.path}; {known}")
-        asked = Asked(
+        asked = Cigri3Request(
             caller,
-            Here(self._database, caller),
+            InProcessClient(self._database, caller),
             self._errands,
             self._database,
             request.path_params,
@@ -137,7 +137,7 @@ def link(rel: str, path: str, title: str = "") -> dict[str, str]:
     return {"rel": rel, "href": path} | ({"title": title} if title else {})
 
 
-def accepted(message: str) -> Told:
+def accepted(message: str) -> Cigri3Response:
     """What was wanted is done, or begun."""
     status = HTTPStatus.ACCEPTED
-    return Told({"status": status, "title": status.phrase, "message": message}, status)
+    return Cigri3Response({"status": status, "title": status.phrase, "message": message}, status)

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from cigri.errors import AdmissionRefused, CigriError
 from modules.portal.cigri3.dispatch import BASE, as_cigri3
-from modules.portal.deferred_responses import NotYet
+from modules.portal.deferred_responses import ResponsePending
 
 STATUS_BEFORE = {
     HTTPStatus.UNAUTHORIZED: HTTPStatus.FORBIDDEN,
@@ -26,7 +26,7 @@ def add_to(app: FastAPI) -> None:
     """Over the answers that the API gives to the same errors."""
     for kind in (CigriError, HTTPException, Exception):
         app.add_exception_handler(kind, _as_before(app.exception_handlers[kind]))
-    app.add_exception_handler(NotYet, _not_yet)
+    app.add_exception_handler(ResponsePending, _not_yet)
 
 
 def _as_before(tell: Callable[..., Any]) -> Callable[[Request, Any], Response]:

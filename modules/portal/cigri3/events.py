@@ -2,38 +2,38 @@
 
 from typing import Any
 
-from cigri.api_models.events import SeenEvent
+from cigri.api_models.events import EventView
 from cigri.endpoints import events as endpoints
 from cigri.endpoints.events import USUAL_EVENTS
 from cigri.errors import NotFound
 from cigri.formats.units import as_utc
 from modules.portal.cigri3.clusters import numbers_of_clusters
-from modules.portal.cigri3.dispatch import Asked, Told, accepted, link
+from modules.portal.cigri3.dispatch import Cigri3Request, Cigri3Response, accepted, link
 
 
-def list_of_campaign(asked: Asked) -> Told:
+def list_of_campaign(asked: Cigri3Request) -> Cigri3Response:
     """The open ones, or `all`: none are an empty list."""
     number, limit = asked.number("campaign"), asked.count("limit", USUAL_EVENTS)
     with_closed = "all" in asked.options
     found = asked.grid.ask(endpoints.events, campaigns=str(number), with_closed=with_closed, limit=limit)
     total = asked.grid.ask(endpoints.event_counts, campaigns=str(number), with_closed=with_closed).chosen
-    return Told({"items": _listed(asked, found), "total": total, "offset": 0})
+    return Cigri3Response({"items": _listed(asked, found), "total": total, "offset": 0})
 
 
-def list_global(asked: Asked) -> Told:
+def list_global(asked: Cigri3Request) -> Cigri3Response:
     """Those of clusters and the grid."""
     limit, with_closed = asked.count("limit", USUAL_EVENTS), "all" in asked.options
     found = asked.grid.ask(endpoints.events, is_global=True, with_closed=with_closed, limit=limit)
-    return Told({"items": _listed(asked, found), "offset": 0})
+    return Cigri3Response({"items": _listed(asked, found), "offset": 0})
 
 
-def show_event(asked: Asked) -> Told:
+def show_event(asked: Cigri3Request) -> Cigri3Response:
     number = asked.number("event")
     links = [link("self", f"/events/{number}"), link("parent", "/events")]
-    return Told(_as_event(_find(asked, number), numbers_of_clusters(asked)) | {"links": links})
+    return Cigri3Response(_as_event(_find(asked, number), numbers_of_clusters(asked)) | {"links": links})
 
 
-def fix_event(asked: Asked) -> Told:
+def fix_event(asked: Cigri3Request) -> Cigri3Response:
     """One of a campaign of the caller's, or, for operators, of the grid."""
     number = asked.number("event")
     found = _find(asked, number)
@@ -46,25 +46,25 @@ def fix_event(asked: Asked) -> Told:
     return accepted(f"Event {number} closed")
 
 
-def fix_campaign(asked: Asked) -> Told:
+def fix_campaign(asked: Cigri3Request) -> Cigri3Response:
     number = asked.number("campaign")
     fixed = asked.grid.ask(endpoints.fix_events, campaigns=str(number), resubmit="resubmit" in asked.options)
     return accepted(f"Campaign {number}: {fixed.fixed} events closed")
 
 
-def _find(asked: Asked, number: int) -> SeenEvent:
+def _find(asked: Cigri3Request, number: int) -> EventView:
     try:
         return asked.grid.ask(endpoints.events, ids=str(number))[0]
     except NotFound:
         return asked.grid.ask(endpoints.events, ids=str(number), is_global=True)[0]
 
 
-def _listed(asked: Asked, found: list[SeenEvent]) -> list[dict[str, Any]]:
+def _listed(asked: Cigri3Request, found: list[EventView]) -> list[dict[str, Any]]:
     numbers = numbers_of_clusters(asked)
     return [_as_event(event, numbers) for event in found]
 
 
-def _as_event(event: SeenEvent, numbers: dict[str, int]) -> dict[str, Any]:
+def _as_event(event: EventView, numbers: dict[str, int]) -> dict[str, Any]:
     return {
         "id": event.id,
         "class": _class_of(event),
@@ -80,7 +80,7 @@ def _as_event(event: SeenEvent, numbers: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _class_of(event: SeenEvent) -> str:
+def _class_of(event: EventView) -> str:
     if event.job_id is not None:
         return "job"
     if event.campaign_id is not None:

@@ -12,7 +12,7 @@ from cigri.endpoints.jobs import job, outputs
 from cigri.endpoints.tasks import USUAL_TASKS
 from cigri.states import JobState, Outcome, TaskState
 from modules.portal.cigri3.clusters import numbers_of_clusters
-from modules.portal.cigri3.dispatch import Asked, Told, accepted, link
+from modules.portal.cigri3.dispatch import Cigri3Request, Cigri3Response, accepted, link
 
 STATE_OF_TASK = {
     TaskState.BLOCKED: "pending",
@@ -31,7 +31,7 @@ STATE_OF_JOB = {
 GOOD = (Outcome.SUCCESS, Outcome.DOUBTFUL)
 
 
-def list_jobs(asked: Asked) -> Told:
+def list_jobs(asked: Cigri3Request) -> Cigri3Response:
     """A page of a campaign's tasks; the link to the next one is there as long as there is one."""
     number, offset = asked.number("campaign"), asked.count("offset", 0)
     limit = asked.count("limit", USUAL_TASKS)
@@ -41,15 +41,15 @@ def list_jobs(asked: Asked) -> Told:
     if offset + limit < total:
         links.append(link("next", f"{here}?limit={limit}&offset={offset + limit}"))
     items = [_as_task(task) for task in found]
-    return Told({"items": items, "total": total, "offset": offset, "limit": limit, "links": links})
+    return Cigri3Response({"items": items, "total": total, "offset": offset, "limit": limit, "links": links})
 
 
-def show_task(asked: Asked) -> Told:
+def show_task(asked: Cigri3Request) -> Cigri3Response:
     """A task and its attempts."""
     number, task = asked.number("campaign"), asked.number("task")
     whole = asked.grid.ask(endpoints.task, campaign_id=number, number=task)
     told, here, numbers = _as_task(whole.task), f"/campaigns/{number}/jobs", numbers_of_clusters(asked)
-    return Told(
+    return Cigri3Response(
         {
             **{name: told[name] for name in ("id", "name", "parameters", "state")},
             "links": [link("self", f"{here}/{task}"), link("parent", here)],
@@ -58,26 +58,28 @@ def show_task(asked: Asked) -> Told:
     )
 
 
-def show_job(asked: Asked) -> Told:
+def show_job(asked: Cigri3Request) -> Cigri3Response:
     whole = asked.grid.ask(job, job_id=asked.number("job"))
-    return Told(_as_job(whole.job, [attempt.task_number for attempt in whole.attempts], numbers_of_clusters(asked)))
+    return Cigri3Response(
+        _as_job(whole.job, [attempt.task_number for attempt in whole.attempts], numbers_of_clusters(asked))
+    )
 
 
-def kill(asked: Asked) -> Told:
+def kill(asked: Cigri3Request) -> Cigri3Response:
     return accepted(asked.grid.ask(kill_job, job_id=asked.number("job")).message)
 
 
-def show_stdout(asked: Asked) -> Told:
+def show_stdout(asked: Cigri3Request) -> Cigri3Response:
     return _output(asked, "out")
 
 
-def show_stderr(asked: Asked) -> Told:
+def show_stderr(asked: Cigri3Request) -> Cigri3Response:
     return _output(asked, "err")
 
 
-def _output(asked: Asked, stream: Literal["out", "err"]) -> Told:
+def _output(asked: Cigri3Request, stream: Literal["out", "err"]) -> Cigri3Response:
     found = asked.ask_cluster(outputs, job_id=asked.number("job"), streams=[stream])
-    return Told({"output": "".join(output.text or "" for output in found.outputs)})
+    return Cigri3Response({"output": "".join(output.text or "" for output in found.outputs)})
 
 
 def _as_task(task: TaskView) -> dict[str, Any]:

@@ -4,19 +4,21 @@ from fastapi import FastAPI
 
 from cigri.database import Database
 from modules.portal import change_stream
-from modules.portal.authentication import Identities
-from modules.portal.deferred_responses import Errands
+from modules.portal.authentication import Authenticator
+from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.pages import campaign, clusters, events, home, operator, sign_in, submit, task, usage
 from modules.portal.rendering import error_pages
-from modules.portal.rendering.page_renderer import Website, add_static
-from modules.portal.rendering.security_headers import PageHeaders
-from modules.portal.uploads import Uploads
+from modules.portal.rendering.page_renderer import PageRenderer, add_static
+from modules.portal.rendering.security_headers import SecurityHeaders
+from modules.portal.uploads import UploadLimiter
 
 
-def add_to(app: FastAPI, database: Database, identities: Identities, errands: Errands, uploads: Uploads) -> None:
+def add_to(
+    app: FastAPI, database: Database, identities: Authenticator, errands: DeferredResponses, uploads: UploadLimiter
+) -> None:
     """Serve them beside the API; call it when the API tells its problems already."""
-    site = Website(database, identities, errands, uploads)
-    app.add_middleware(PageHeaders)
+    site = PageRenderer(database, identities, errands, uploads)
+    app.add_middleware(SecurityHeaders)
     add_static(app)
     for page in (sign_in, home, campaign, task, submit, events, clusters, usage, operator, change_stream):
         page.add_to(app, site)

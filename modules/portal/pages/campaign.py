@@ -7,10 +7,10 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import Depends, FastAPI, Request
 from starlette.responses import Response
 
-from cigri.api_models.campaigns import ShareView, WholeCampaign
+from cigri.api_models.campaigns import CampaignClusterStatus, CampaignDetail
 from cigri.api_models.dependencies import BlockedTasks
-from cigri.api_models.failures import FailureKind
-from cigri.api_models.pending_reasons import ClusterReason
+from cigri.api_models.failures import FailureGroup
+from cigri.api_models.pending_reasons import ClusterExplanation
 from cigri.api_models.tasks import TaskView
 from cigri.endpoints import Endpoint
 from cigri.endpoints.campaign_changes import (
@@ -23,7 +23,7 @@ from cigri.endpoints.campaign_changes import (
     set_priority,
 )
 from cigri.endpoints.campaigns import campaign, failures, strip
-from cigri.endpoints.dispatch import AtOnce, Here
+from cigri.endpoints.dispatch import InProcessClient, SnapshotClient
 from cigri.endpoints.events import events, fix_events
 from cigri.endpoints.histories import cores, progress
 from cigri.endpoints.paging import walk
@@ -31,13 +31,13 @@ from cigri.endpoints.pending_reasons import why
 from cigri.endpoints.tasks import latest_tasks, tasks
 from cigri.errors import CigriError, NotFound, UsageError
 from cigri.formats.id_ranges import written_ids
-from cigri.identity.callers import Caller, Scope
+from cigri.identity.callers import AccessScope, Caller
 from cigri.lifecycle.dependency_gates import sentences
 from cigri.presentation.failure_groups import TASK_FAILED, VARYING, as_ranges, how
 from modules.portal.change_stream import stamp_of
 from modules.portal.parameter_limits import PlainNumber
-from modules.portal.rendering.campaign_row import Strip, bar, expected_end, strip_of
-from modules.portal.rendering.page_renderer import Website, add_page, read_form, see
+from modules.portal.rendering.campaign_row import TaskStrip, bar, expected_end, strip_of
+from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_form, see
 from modules.portal.rendering.progress_chart import cores_stack, course
 
 SHOWN_TASKS, SHOWN_FAILURES = 50, 20
@@ -54,24 +54,24 @@ CHANGES_OF_CAMPAIGN: Mapping[str, Endpoint[..., Any]] = {
 Form = Annotated[dict[str, str], Depends(read_form)]
 
 
-class ShownFailure(NamedTuple):
+class FailureRow(NamedTuple):
     """Tasks that failed alike; `key` names them in a form."""
 
-    kind: FailureKind
+    kind: FailureGroup
     key: str
     how: str
     said: str
     tasks: str
 
 
-class ShownShare(NamedTuple):
+class CampaignClusterRow(NamedTuple):
     """The campaign on one of its clusters."""
 
-    share: ShareView
+    share: CampaignClusterStatus
     why: str
 
 
-def add_to(app: FastAPI, site: Website) -> None:
+def add_to(app: FastAPI, site: PageRenderer) -> None:
     """/campaigns/ID, with ?after=N for the tasks behind that number; and what its forms are sent to."""
 
     def campaign_page(request: Request, campaign_id: PlainNumber, after: PlainNumber | None = None) -> Response:
@@ -146,29 +146,29 @@ def add_to(app: FastAPI, site: Website) -> None:
     add_page(app, "/campaigns/{campaign_id}/failures/{key}/{action}", "POST", change_failures)
 
 
-def _strip(grid: Here | AtOnce, campaign_id: int) -> Strip:
+def _strip(grid: InProcessClient | SnapshotClient, campaign_id: int) -> TaskStrip:
     return strip_of(grid.ask(strip, campaign_id=campaign_id))
 
 
-def shown_failure(kind: FailureKind) -> ShownFailure:
+def shown_failure(kind: FailureGroup) -> FailureRow:
     """What a page tells of it, of bounded length."""
     said, ranges = kind.stderr_ends or "", as_ranges(kind.tasks, MOST_SHOWN_RANGES)
-    return ShownFailure(kind, key_of(kind), how(kind.outcome, kind.exit_code), said[-LONGEST_TOLD:], ranges)
+    return FailureRow(kind, key_of(kind), how(kind.outcome, kind.exit_code), said[-LONGEST_TOLD:], ranges)
 
 
-def key_of(kind: FailureKind) -> str:
+def key_of(kind: FailureGroup) -> str:
     """By which it is found again, though more tasks may have failed like it meanwhile."""
     said = VARYING.sub("#", kind.stderr_ends or "")
     return sha256(repr((kind.cluster, kind.outcome, kind.exit_code, said)).encode()).hexdigest()[:16]
 
 
-def _do_again(grid: Here, campaign_id: int, kind: FailureKind) -> None:
+def _do_again(grid: InProcessClient, campaign_id: int, kind: FailureGroup) -> None:
     spans = [part.partition("-") for part in as_ranges(kind.tasks).split(",")]
     chosen = [(int(first), int(last or first)) for first, _, last in spans]
     grid.ask(resubmit_tasks, campaign_id=campaign_id, tasks=chosen)
 
 
-def _accept(grid: Here, campaign_id: int, kind: FailureKind) -> None:
+def _accept(grid: InProcessClient, campaign_id: int, kind: FailureGroup) -> None:
     """Their events are closed: the campaign may end with them as they are."""
     failed, still_open = set(kind.tasks), walk(grid, events, campaigns=str(campaign_id))
     ids = [event.id for event in still_open if event.code == TASK_FAILED and event.task in failed]
@@ -177,25 +177,29 @@ def _accept(grid: Here, campaign_id: int, kind: FailureKind) -> None:
     grid.ask(fix_events, ids=written_ids(ids))
 
 
-CHANGES_OF_FAILURES: Mapping[str, Callable[[Here, int, FailureKind], None]] = {"again": _do_again, "accept": _accept}
+CHANGES_OF_FAILURES: Mapping[str, Callable[[InProcessClient, int, FailureGroup], None]] = {
+    "again": _do_again,
+    "accept": _accept,
+}
 
 
-def _tasks(grid: AtOnce, campaign_id: int, after: int | None) -> list[TaskView]:
+def _tasks(grid: SnapshotClient, campaign_id: int, after: int | None) -> list[TaskView]:
     """Those launched last, or the ones behind a number."""
     if after is None:
         return grid.ask(latest_tasks, campaign_id=campaign_id, limit=SHOWN_TASKS)
     return grid.ask(tasks, campaign_id=campaign_id, after=after, limit=SHOWN_TASKS)
 
 
-def _shares(whole: WholeCampaign, reasons: list[ClusterReason]) -> list[ShownShare]:
+def _shares(whole: CampaignDetail, reasons: list[ClusterExplanation]) -> list[CampaignClusterRow]:
     by_cluster = {reason.cluster: reason.why for reason in reasons}
     return [
-        ShownShare(share, by_cluster.get(share.part.cluster) or share.obstacle.explanation) for share in whole.clusters
+        CampaignClusterRow(share, by_cluster.get(share.part.cluster) or share.obstacle.explanation)
+        for share in whole.clusters
     ]
 
 
-def _may_change(caller: Caller, whole: WholeCampaign) -> bool:
-    return caller.owns(whole.campaign.user) and caller.scope.allows(Scope.SUBMIT)
+def _may_change(caller: Caller, whole: CampaignDetail) -> bool:
+    return caller.owns(whole.campaign.user) and caller.scope.allows(AccessScope.SUBMIT)
 
 
 def _number(text: str) -> int:

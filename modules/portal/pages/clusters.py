@@ -7,30 +7,30 @@ from typing import NamedTuple
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
-from cigri.api_models.clusters import ClusterStatus, ClusterView, QueueProperties, Usage
-from cigri.api_models.events import SeenEvent
+from cigri.api_models.clusters import ClusterStatus, ClusterUsagePeriod, ClusterView, QueueProperties
+from cigri.api_models.events import EventView
 from cigri.endpoints.clusters import A_DAY, DAY_PERIOD, PERIODS, cluster_day, cluster_usage, clusters, properties
-from cigri.endpoints.dispatch import AtOnce
+from cigri.endpoints.dispatch import SnapshotClient
 from cigri.endpoints.events import events
 from cigri.endpoints.health import notices
 from cigri.endpoints.paging import walk
 from modules.portal.parameter_limits import PlainText
-from modules.portal.rendering.page_renderer import Website, add_page
-from modules.portal.rendering.stacked_chart import Stack, cores_of, stack
+from modules.portal.rendering.page_renderer import PageRenderer, add_page
+from modules.portal.rendering.stacked_chart import StackedChart, cores_of, stack
 
 LOOKED_THROUGH = 1000  # open events
 MOST_SQUARES = 400
 
 
-class ClusterLine(NamedTuple):
+class ClusterListRow(NamedTuple):
     """A cluster in the list; `events`: how many are open."""
 
     status: ClusterStatus
-    stack: Stack | None
+    stack: StackedChart | None
     events: int
 
 
-class Squares(NamedTuple):
+class NodeSquares(NamedTuple):
     """Nodes, a square for each, or for so many: `named` by what is wrong with them, of the others only the number."""
 
     named: dict[str, list[str]]
@@ -44,7 +44,7 @@ class Squares(NamedTuple):
         return wrong + [""] * -(-self.others // self.each)
 
 
-def add_to(app: FastAPI, site: Website) -> None:
+def add_to(app: FastAPI, site: PageRenderer) -> None:
     """/clusters, and /clusters/NAME."""
 
     def clusters_page(request: Request) -> Response:
@@ -53,7 +53,7 @@ def add_to(app: FastAPI, site: Website) -> None:
             now, listed = grid.ask(notices, user=caller.user).now, grid.ask(clusters)
             usage, opened = grid.ask(cluster_usage), Counter(event.cluster for event in _open_events(grid))
         lines = [
-            ClusterLine(status, stack(_of(usage, status.cluster.name), now, A_DAY, A_DAY / PERIODS), opened[name])
+            ClusterListRow(status, stack(_of(usage, status.cluster.name), now, A_DAY, A_DAY / PERIODS), opened[name])
             for status in listed
             for name in [status.cluster.name]
         ]
@@ -82,21 +82,21 @@ def add_to(app: FastAPI, site: Website) -> None:
     add_page(app, "/clusters/{name}", "GET", cluster_page)
 
 
-def squares_of(cluster: ClusterView, queues: Iterable[QueueProperties]) -> Squares:
+def squares_of(cluster: ClusterView, queues: Iterable[QueueProperties]) -> NodeSquares:
     """A node may be in several queues, so the largest one counts; what is wrong with a node is told with its name."""
     counts = [[alike.nodes or 0 for alike in queue.classes] for queue in queues]
     total = max(map(sum, counts), default=0)
     drained = [name for name in cluster.drained_nodes if name not in cluster.sick_nodes]
     named = {"sick": cluster.sick_nodes, "draining": drained}
     wrong = sum(map(len, named.values()))
-    return Squares(named, max(total - wrong, 0), max(1, -(-max(total, wrong) // MOST_SQUARES)))
+    return NodeSquares(named, max(total - wrong, 0), max(1, -(-max(total, wrong) // MOST_SQUARES)))
 
 
-def _open_events(grid: AtOnce) -> list[SeenEvent]:
+def _open_events(grid: SnapshotClient) -> list[EventView]:
     return walk(grid, events, LOOKED_THROUGH, is_global=True)
 
 
-def _of(usage: Iterable[Usage], cluster: str) -> list[Usage]:
+def _of(usage: Iterable[ClusterUsagePeriod], cluster: str) -> list[ClusterUsagePeriod]:
     return [use for use in usage if use.cluster == cluster]
 
 

@@ -6,17 +6,17 @@ from typing import Annotated, Literal, NamedTuple
 from fastapi import Depends, FastAPI, Request
 from starlette.responses import Response
 
-from cigri.api_models.events import SeenEvent
+from cigri.api_models.events import EventView
 from cigri.cli.failures import gather
 from cigri.endpoints.events import USUAL_EVENTS, event_counts, events, fix_events
 from cigri.errors import CigriError
 from cigri.formats.id_ranges import written_ids
-from cigri.identity.callers import Caller, Scope
+from cigri.identity.callers import AccessScope, Caller
 from cigri.presentation.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
 from cigri.presentation.exit_codes import explain
 from cigri.presentation.failure_groups import TASK_FAILED, as_ranges
 from modules.portal.parameter_limits import PlainNumber, PlainText
-from modules.portal.rendering.page_renderer import Website, add_page, read_form, see
+from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_form, see
 
 MEANINGS_OF_CODES = CODES_OF_CAMPAIGNS | OF_THE_GRID
 MOST_EVENT_RANGES = 8
@@ -24,10 +24,10 @@ GRID = "grid"
 FixForm = Annotated[dict[str, str], Depends(read_form)]
 
 
-class ShownEvents(NamedTuple):
+class EventRow(NamedTuple):
     """An event, or failures that are alike, of which it is the last."""
 
-    last: SeenEvent
+    last: EventView
     number: int
     ids: str
     tasks: str
@@ -36,7 +36,7 @@ class ShownEvents(NamedTuple):
     is_failure: bool
 
 
-def add_to(app: FastAPI, site: Website) -> None:
+def add_to(app: FastAPI, site: PageRenderer) -> None:
     """/events, with ?of=grid, ?campaigns=3,5-7, ?closed=1, ?before=ID; and what its forms are sent to."""
 
     def events_page(
@@ -76,9 +76,9 @@ def add_to(app: FastAPI, site: Website) -> None:
     add_page(app, "/events/fix", "POST", fix)
 
 
-def _shown(alike: Sequence[SeenEvent]) -> ShownEvents:
+def _shown(alike: Sequence[EventView]) -> EventRow:
     last = alike[-1]
-    return ShownEvents(
+    return EventRow(
         last,
         len(alike),
         written_ids([event.id for event in alike]),
@@ -91,4 +91,4 @@ def _shown(alike: Sequence[SeenEvent]) -> ShownEvents:
 
 def _may_fix(caller: Caller, is_global: bool) -> bool:
     """Whether it is offered; whose campaign it is, the endpoint looks up."""
-    return caller.owns_all if is_global else caller.scope.allows(Scope.SUBMIT)
+    return caller.owns_all if is_global else caller.scope.allows(AccessScope.SUBMIT)

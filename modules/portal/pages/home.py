@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from cigri.api_models.campaigns import CampaignView
 from cigri.endpoints.campaigns import campaigns
-from cigri.endpoints.dispatch import AtOnce
+from cigri.endpoints.dispatch import SnapshotClient
 from cigri.endpoints.health import notices
 from cigri.endpoints.histories import rates
 from cigri.endpoints.pending_reasons import why
@@ -13,7 +13,7 @@ from cigri.formats.id_ranges import written_ids
 from modules.portal.change_stream import stamp_of
 from modules.portal.parameter_limits import PlainNumber, PlainText
 from modules.portal.rendering.campaign_row import Sparkline, bar, expected_end, sparkline, worst_reason
-from modules.portal.rendering.page_renderer import Website, add_page
+from modules.portal.rendering.page_renderer import PageRenderer, add_page
 
 MOST_LINES = 100
 MOST_REASONS = 10
@@ -21,7 +21,7 @@ MOST_REASONS = 10
 ANY_USER = "*"
 
 
-def add_to(app: FastAPI, site: Website) -> None:
+def add_to(app: FastAPI, site: PageRenderer) -> None:
     """/, with ?user=NAME (*: everybody's), ?ended=1, and after=ID for those behind it."""
 
     def home(request: Request, user: PlainText = "", ended: bool = False, after: PlainNumber = 0) -> Response:
@@ -50,13 +50,13 @@ def add_to(app: FastAPI, site: Website) -> None:
     add_page(app, "/", "GET", home)
 
 
-def _sparks(grid: AtOnce, listed: list[CampaignView]) -> dict[int, Sparkline | None]:
+def _sparks(grid: SnapshotClient, listed: list[CampaignView]) -> dict[int, Sparkline | None]:
     """How fast each was in the last day of its life."""
     told = grid.ask(rates, campaigns=written_ids([campaign.id for campaign in listed])) if listed else []
     return {rate.campaign_id: sparkline(rate) for rate in told}
 
 
-def _reasons(grid: AtOnce, listed: list[CampaignView]) -> dict[int, str]:
+def _reasons(grid: SnapshotClient, listed: list[CampaignView]) -> dict[int, str]:
     """In words, of those that run nothing though something waits."""
     still = [campaign for campaign in listed if campaign.is_open and campaign.waiting and not campaign.running]
     told = {campaign.id: grid.ask(why, campaign_id=campaign.id) for campaign in still[:MOST_REASONS]}

@@ -12,13 +12,13 @@ from cigri.endpoints.health import checks
 from cigri.endpoints.metrics import figures
 from modules.portal.health import what_lacks
 from modules.portal.parameter_limits import PlainNumber
-from modules.portal.rendering.page_renderer import Website, add_page
+from modules.portal.rendering.page_renderer import PageRenderer, add_page
 
 MOST_FINDINGS, MOST_CHANGES = 20, 50
 LONGEST_ASKED = 300  # characters
 
 
-def add_to(app: FastAPI, site: Website) -> None:
+def add_to(app: FastAPI, site: PageRenderer) -> None:
     """/operator, with ?before=ID for changes before that one; for whom the audit trail is."""
 
     def operator_page(request: Request, before: PlainNumber | None = None) -> Response:

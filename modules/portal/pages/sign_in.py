@@ -17,13 +17,13 @@ from cigri.identity.callers import Caller
 from cigri.identity.token_text import hash_of
 from modules.portal.authentication import BY_SESSION
 from modules.portal.browser_sessions import give_cookie, is_secret, require_own_page
-from modules.portal.rendering.page_renderer import Website, add_page, read_form, see
+from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_form, see
 
 BY_LINK = "link"
 """How somebody is known while a session begins."""
 
 
-def add_to(app: FastAPI, site: Website) -> None:
+def add_to(app: FastAPI, site: PageRenderer) -> None:
     """/sign-in and /sign-out."""
 
     def sign_in_page(request: Request, link: str = "") -> Response:

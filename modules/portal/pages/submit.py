@@ -9,16 +9,16 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from cigri.api_models.simulations import Simulation
+from cigri.api_models.simulations import SimulationView
 from cigri.api_models.submissions import CheckedCampaign
 from cigri.endpoints.dispatch import receive
-from cigri.endpoints.request_bodies import Body, as_body
+from cigri.endpoints.request_bodies import SpooledBody, as_body
 from cigri.endpoints.submissions import check_campaign, simulate_campaigns, submit_campaign
-from cigri.errors import Busy, DescriptionError, KeyReused, NotForetold, Problem
+from cigri.errors import DescriptionError, DescriptionProblem, IdempotencyKeyReused, SimulationFailed, TooManyRequests
 from cigri.identity.callers import Caller
 from cigri.jdl.parsing import read_description, without_params
-from modules.portal.deferred_responses import NotYet
-from modules.portal.rendering.page_renderer import Website, add_page, read_fields, see
+from modules.portal.deferred_responses import ResponsePending
+from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_fields, see
 from modules.portal.uploads import arriving
 
 LONGEST_SUBMISSION = 1_000_000  # bytes; each byte that is no letter or figure counts three
@@ -26,13 +26,13 @@ MOST_PROBLEMS = 50
 ALREADY_SUBMITTED = "this form was submitted already, with other words in it; submit it again for one more campaign"
 
 
-class ForetoldDraft(NamedTuple):
+class DraftSimulation(NamedTuple):
     """What the laboratory says; None of it: not yet."""
 
-    simulation: Simulation | None
+    simulation: SimulationView | None
 
 
-class Draft(NamedTuple):
+class SubmissionDraft(NamedTuple):
     """What stands in the form; `key`: it makes one campaign, however often it is sent."""
 
     described: str
@@ -48,13 +48,13 @@ class Draft(NamedTuple):
         return [described, *params]
 
 
-def add_to(app: FastAPI, site: Website) -> None:
+def add_to(app: FastAPI, site: PageRenderer) -> None:
     """/submit, and where its form is sent to: judged, foretold, or submitted."""
 
     def submit_page(request: Request) -> Response:
         caller = site.visitor(request)
         submit_campaign.require(caller)
-        return show(request, caller, Draft("", "", _new_key()), None, [])
+        return show(request, caller, SubmissionDraft("", "", _new_key()), None, [])
 
     async def check_draft(request: Request) -> Response:
         return await take(request, judged)
@@ -87,12 +87,12 @@ def add_to(app: FastAPI, site: Website) -> None:
     def foretold(request: Request, form: dict[str, str]) -> Response:
         caller, draft = site.changing(request, form), _draft(form)
         try:
-            told = ForetoldDraft(_simulation(site, caller, draft))
-        except NotYet:
-            told = ForetoldDraft(None)
+            told = DraftSimulation(_simulation(site, caller, draft))
+        except ResponsePending:
+            told = DraftSimulation(None)
         except DescriptionError as error:
             return show(request, caller, draft, None, error.problems)
-        except (Busy, NotForetold) as error:
+        except (TooManyRequests, SimulationFailed) as error:
             return show(request, caller, draft, None, [], unforetold=str(error))
         return show(request, caller, draft, None, [], told)
 
@@ -102,18 +102,18 @@ def add_to(app: FastAPI, site: Website) -> None:
             stored = site.grid(caller).send(submit_campaign, draft.values(), key=draft.key)
         except DescriptionError as error:
             return show(request, caller, draft, None, error.problems)
-        except KeyReused:
+        except IdempotencyKeyReused:
             again = draft._replace(key=_new_key())
-            return show(request, caller, again, None, [Problem("", ALREADY_SUBMITTED)])
+            return show(request, caller, again, None, [DescriptionProblem("", ALREADY_SUBMITTED)])
         return see(f"/campaigns/{stored.id}")
 
     def show(
         request: Request,
         caller: Caller,
-        draft: Draft,
+        draft: SubmissionDraft,
         checked: CheckedCampaign | None,
-        problems: list[Problem],
-        foretold: ForetoldDraft | None = None,
+        problems: list[DescriptionProblem],
+        foretold: DraftSimulation | None = None,
         unforetold: str = "",
     ) -> Response:
         return site.show(
@@ -134,21 +134,21 @@ def add_to(app: FastAPI, site: Website) -> None:
     add_page(app, "/submit", "POST", submit_draft)
 
 
-def _simulation(site: Website, caller: Caller, draft: Draft) -> Simulation:
-    """Raise NotYet while it is being calculated; who sends the same words again finds the answer."""
-    with Body() as body:
+def _simulation(site: PageRenderer, caller: Caller, draft: SubmissionDraft) -> SimulationView:
+    """Raise ResponsePending while it is being calculated; who sends the same words again finds the answer."""
+    with SpooledBody() as body:
         for block in as_body(draft.values()):
             body.write(block)
         question = ("a page's simulation", caller, body.digest())
-        simulation: Simulation = site.errands.answer(
+        simulation: SimulationView = site.errands.answer(
             question, lambda: receive(simulate_campaigns, site.database, caller, body, {})
         )
         return simulation
 
 
-def _draft(form: dict[str, str]) -> Draft:
+def _draft(form: dict[str, str]) -> SubmissionDraft:
     """A form without a key is sent as one that has never been sent."""
-    return Draft(form.get("described", ""), form.get("lines", ""), form.get("key") or _new_key())
+    return SubmissionDraft(form.get("described", ""), form.get("lines", ""), form.get("key") or _new_key())
 
 
 def _new_key() -> str:

@@ -3,10 +3,10 @@
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
-from cigri.api_models.jobs import JobOutputs
-from cigri.api_models.tasks import AttemptView, TaskCommand, WholeTask
+from cigri.api_models.jobs import JobStreamTails
+from cigri.api_models.tasks import AttemptView, TaskCommand, TaskDetail
 from cigri.endpoints.campaigns import campaigns
-from cigri.endpoints.dispatch import Here, call
+from cigri.endpoints.dispatch import InProcessClient, call
 from cigri.endpoints.jobs import outputs
 from cigri.endpoints.tasks import task, task_commands
 from cigri.errors import CigriError, Forbidden, NotFound
@@ -14,15 +14,15 @@ from cigri.identity.callers import Caller
 from cigri.presentation.exit_codes import explain
 from cigri.states import ATTEMPT_LIFE, Outcome
 from modules.portal.change_stream import stamp_of
-from modules.portal.deferred_responses import NotYet
+from modules.portal.deferred_responses import ResponsePending
 from modules.portal.parameter_limits import PlainNumber
-from modules.portal.rendering.page_renderer import Website, add_page
+from modules.portal.rendering.page_renderer import PageRenderer, add_page
 
 SHOWN_OUTPUT = 20_000  # characters of the end of each output
 ASK_AGAIN = 1  # seconds until a browser asks whether the cluster has answered
 
 
-def add_to(app: FastAPI, site: Website) -> None:
+def add_to(app: FastAPI, site: PageRenderer) -> None:
     """/campaigns/ID/tasks/N, and /jobs/ID/output, which is asked of the cluster."""
 
     def task_page(request: Request, campaign_id: PlainNumber, number: PlainNumber) -> Response:
@@ -48,7 +48,7 @@ def add_to(app: FastAPI, site: Website) -> None:
         told, wrong, status = None, "", 200
         try:
             told = _outputs(site, caller, job_id)
-        except NotYet:
+        except ResponsePending:
             status = 202
         except (Forbidden, NotFound):
             raise
@@ -84,16 +84,16 @@ def _meaning(outcome: Outcome) -> str:
     return ATTEMPT_LIFE.moves[before, outcome]
 
 
-def _commands(grid: Here, whole: WholeTask) -> list[TaskCommand]:
+def _commands(grid: InProcessClient, whole: TaskDetail) -> list[TaskCommand]:
     """Where it was last tried first, and nowhere else if it was tried."""
     told = grid.ask(task_commands, campaign_id=whole.task.campaign_id, number=whole.task.number)
     tried = [attempt.cluster for attempt in reversed(whole.attempt_list)]
     return [command for name in dict.fromkeys(tried) for command in told if command.cluster == name] or told
 
 
-def _outputs(site: Website, caller: Caller, job_id: int) -> JobOutputs:
-    """Raise NotYet while the cluster is being asked."""
+def _outputs(site: PageRenderer, caller: Caller, job_id: int) -> JobStreamTails:
+    """Raise ResponsePending while the cluster is being asked."""
     asked = {"job_id": job_id, "streams": ["err", "out"]}
     question = ("a page's output", caller, job_id)
-    told: JobOutputs = site.errands.answer(question, lambda: call(outputs, site.database, caller, asked))
+    told: JobStreamTails = site.errands.answer(question, lambda: call(outputs, site.database, caller, asked))
     return told

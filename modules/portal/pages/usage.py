@@ -9,22 +9,22 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from cigri.api_models.campaigns import CampaignView
-from cigri.api_models.clusters import Usage
-from cigri.api_models.metrics import AccountedWork, EndFigure
+from cigri.api_models.clusters import ClusterUsagePeriod
+from cigri.api_models.metrics import AccountingEntry, OutcomeMetric
 from cigri.endpoints.campaigns import campaigns
 from cigri.endpoints.clusters import cluster_usage
 from cigri.endpoints.metrics import accounting, figures
 from cigri.endpoints.paging import walk
 from cigri.formats.units import HOUR
 from cigri.states import Outcome
-from modules.portal.rendering.page_renderer import Website, add_page
+from modules.portal.rendering.page_renderer import PageRenderer, add_page
 
 USUAL_HOURS = 24.0
 USUAL_DAYS = 30
 MOST_OPEN_CAMPAIGNS = 10_000  # open ones, of everybody
 
 
-class MeanUse(NamedTuple):
+class MeanClusterUse(NamedTuple):
     """Cores of a cluster on the mean, of the periods in which somebody visited it."""
 
     cluster: str
@@ -35,7 +35,7 @@ class MeanUse(NamedTuple):
     down: float
 
 
-class ClusterWork(NamedTuple):
+class ClusterCoreHours(NamedTuple):
     """Core-hours of a cluster since the grid began: of jobs that ended well, and of others."""
 
     cluster: str
@@ -43,7 +43,7 @@ class ClusterWork(NamedTuple):
     lost: float
 
 
-class UserHours(NamedTuple):
+class UserCoreHours(NamedTuple):
     """Core-hours of a user's jobs on a cluster."""
 
     user: str
@@ -54,7 +54,7 @@ class UserHours(NamedTuple):
     replicas: float
 
 
-class UserShare(NamedTuple):
+class UserActivity(NamedTuple):
     """What a user has on the grid now."""
 
     user: str
@@ -64,7 +64,7 @@ class UserShare(NamedTuple):
     waiting: int
 
 
-def add_to(app: FastAPI, site: Website) -> None:
+def add_to(app: FastAPI, site: PageRenderer) -> None:
     """/usage, with ?hours=N for how far back clusters are told, and ?days=N for core-hours."""
 
     def usage_page(request: Request, hours: float = USUAL_HOURS, days: int = USUAL_DAYS) -> Response:
@@ -86,29 +86,29 @@ def add_to(app: FastAPI, site: Website) -> None:
     add_page(app, "/usage", "GET", usage_page)
 
 
-def mean_use(usage: Iterable[Usage]) -> list[MeanUse]:
+def mean_use(usage: Iterable[ClusterUsagePeriod]) -> list[MeanClusterUse]:
     """By cluster, in the order of their names."""
-    periods = defaultdict[str, list[Usage]](list)
+    periods = defaultdict[str, list[ClusterUsagePeriod]](list)
     for period in usage:
         periods[period.cluster].append(period)
     return [_mean(cluster, told) for cluster, told in sorted(periods.items())]
 
 
-def work_of(ended: Iterable[EndFigure]) -> list[ClusterWork]:
+def work_of(ended: Iterable[OutcomeMetric]) -> list[ClusterCoreHours]:
     """By cluster, in the order of their names."""
     hours: Mapping[str, dict[bool, float]] = defaultdict(lambda: {True: 0.0, False: 0.0})
     for end in ended:
         hours[end.cluster][end.outcome is Outcome.SUCCESS] += end.core_seconds / HOUR
-    return [ClusterWork(cluster, told[True], told[False]) for cluster, told in sorted(hours.items())]
+    return [ClusterCoreHours(cluster, told[True], told[False]) for cluster, told in sorted(hours.items())]
 
 
-def hours_by_user(accounted: list[AccountedWork]) -> list[UserHours]:
+def hours_by_user(accounted: list[AccountingEntry]) -> list[UserCoreHours]:
     """All projects of a user together; who used most first, and of each the cluster with most."""
-    told: dict[tuple[str, str], UserHours] = {}
+    told: dict[tuple[str, str], UserCoreHours] = {}
     for work in accounted:
         who = work.user, work.cluster
-        before = told.get(who, UserHours(*who, 0, 0.0, 0.0, 0.0))
-        told[who] = UserHours(
+        before = told.get(who, UserCoreHours(*who, 0, 0.0, 0.0, 0.0))
+        told[who] = UserCoreHours(
             *who,
             before.jobs + work.jobs,
             before.well + work.well / HOUR,
@@ -121,7 +121,7 @@ def hours_by_user(accounted: list[AccountedWork]) -> list[UserHours]:
     return sorted(told.values(), key=lambda one: (-together[one.user], one.user, -_all_hours(one), one.cluster))
 
 
-def shares_of(listed: Iterable[CampaignView]) -> list[UserShare]:
+def shares_of(listed: Iterable[CampaignView]) -> list[UserActivity]:
     """Who runs most first."""
     by_user = defaultdict[str, list[CampaignView]](list)
     for campaign in listed:
@@ -130,19 +130,19 @@ def shares_of(listed: Iterable[CampaignView]) -> list[UserShare]:
     return sorted(shares, key=lambda share: (-share.running, -share.in_jobs, share.user))
 
 
-def _all_hours(hours: UserHours) -> float:
+def _all_hours(hours: UserCoreHours) -> float:
     return hours.well + hours.lost + hours.replicas
 
 
-def _mean(cluster: str, told: list[Usage]) -> MeanUse:
-    return MeanUse(cluster, *map(fmean, zip(*map(_cores, told), strict=True)))
+def _mean(cluster: str, told: list[ClusterUsagePeriod]) -> MeanClusterUse:
+    return MeanClusterUse(cluster, *map(fmean, zip(*map(_cores, told), strict=True)))
 
 
-def _cores(use: Usage) -> tuple[int, ...]:
-    """In the order of MeanUse; what is used, the grid's jobs use in part."""
+def _cores(use: ClusterUsagePeriod) -> tuple[int, ...]:
+    """In the order of MeanClusterUse; what is used, the grid's jobs use in part."""
     return use.total, use.used_by_us, use.used - use.used_by_us, use.free, use.unavailable
 
 
-def _share(user: str, theirs: list[CampaignView]) -> UserShare:
+def _share(user: str, theirs: list[CampaignView]) -> UserActivity:
     running, in_jobs = (sum(getattr(one, name) for one in theirs) for name in ("running", "assigned"))
-    return UserShare(user, len(theirs), running, in_jobs, sum(one.waiting for one in theirs))
+    return UserActivity(user, len(theirs), running, in_jobs, sum(one.waiting for one in theirs))

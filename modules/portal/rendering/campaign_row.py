@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from cigri.api_models.campaigns import CampaignView, StripCell
-from cigri.api_models.histories import CampaignRate
-from cigri.api_models.pending_reasons import ClusterReason
+from cigri.api_models.campaigns import CampaignView, TaskStripCell
+from cigri.api_models.histories import ThroughputHistory
+from cigri.api_models.pending_reasons import ClusterExplanation
 from cigri.formats.units import HOUR
 from cigri.states import CampaignState
 
@@ -19,7 +19,7 @@ SPARK_WIDTH, SPARK_HEIGHT = 120, 24
 MOST_CELLS_TOGETHER = 20  # cells of a strip
 
 
-class BarPart(NamedTuple):
+class ProgressBarPart(NamedTuple):
     """Tasks in one state, and where they are drawn."""
 
     state: str
@@ -36,7 +36,7 @@ class Sparkline(NamedTuple):
     seconds: float
 
 
-class StripRun(NamedTuple):
+class TaskStripRun(NamedTuple):
     """Cells of a strip that follow each other, alike; `first`: the number of their first task."""
 
     first: int
@@ -44,11 +44,11 @@ class StripRun(NamedTuple):
     width: int
 
 
-class Strip(NamedTuple):
+class TaskStrip(NamedTuple):
     """So many cells, each one unit wide, and where they are, by the worst state in them."""
 
     cells: int
-    runs: dict[str, list[StripRun]]
+    runs: dict[str, list[TaskStripRun]]
 
 
 class ExpectedEnd(NamedTuple):
@@ -60,7 +60,7 @@ class ExpectedEnd(NamedTuple):
     high: datetime | None
 
 
-def bar(campaign: CampaignView) -> list[BarPart]:
+def bar(campaign: CampaignView) -> list[ProgressBarPart]:
     """Its tasks by state, those that are over first; together as wide as the bar."""
     numbers = {
         "done": campaign.done,
@@ -72,26 +72,26 @@ def bar(campaign: CampaignView) -> list[BarPart]:
     }
     present = {state: number for state, number in numbers.items() if number}
     total, room = sum(present.values()), BAR - LEAST * len(present)
-    parts, counted = list[BarPart](), 0
+    parts, counted = list[ProgressBarPart](), 0
     for index, (state, number) in enumerate(present.items()):
         begin, counted = counted * room // total, counted + number
-        parts.append(BarPart(state, number, begin + LEAST * index, counted * room // total - begin + LEAST))
+        parts.append(ProgressBarPart(state, number, begin + LEAST * index, counted * room // total - begin + LEAST))
     return parts
 
 
-def strip_of(cells: list[StripCell]) -> Strip:
+def strip_of(cells: list[TaskStripCell]) -> TaskStrip:
     """Long runs are cut: each piece leads to its own tasks."""
-    runs = defaultdict[str, list[StripRun]](list)
+    runs = defaultdict[str, list[TaskStripRun]](list)
     for at, cell in enumerate(cells):
         alike = runs[cell.worst]
         if alike and alike[-1].at + alike[-1].width == at and alike[-1].width < MOST_CELLS_TOGETHER:
             alike[-1] = alike[-1]._replace(width=alike[-1].width + 1)
         else:
-            alike.append(StripRun(cell.first, at, 1))
-    return Strip(len(cells), runs)
+            alike.append(TaskStripRun(cell.first, at, 1))
+    return TaskStrip(len(cells), runs)
 
 
-def sparkline(rate: CampaignRate) -> Sparkline | None:
+def sparkline(rate: ThroughputHistory) -> Sparkline | None:
     """None: there is nothing that would be seen."""
     if len(rate.done) < 2 or not any(rate.done):
         return None
@@ -112,12 +112,12 @@ def expected_end(campaign: CampaignView) -> ExpectedEnd:
     return ExpectedEnd(None, campaign.eta, campaign.eta_low, campaign.eta_high)
 
 
-def worst_reason(reasons: Sequence[ClusterReason]) -> str:
+def worst_reason(reasons: Sequence[ClusterExplanation]) -> str:
     """Of its clusters, one where nothing of it runs first: why it has no more there."""
     told = [reason for reason in reasons if reason.is_used and reason.why]
     told.sort(key=_running)
     return f"{told[0].cluster}: {told[0].why}" if told else ""
 
 
-def _running(reason: ClusterReason) -> int:
+def _running(reason: ClusterExplanation) -> int:
     return reason.running

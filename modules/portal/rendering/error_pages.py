@@ -12,23 +12,23 @@ from starlette.responses import Response
 
 from cigri.endpoints import API
 from cigri.errors import CigriError
-from modules.portal.authentication import Stranger
+from modules.portal.authentication import NotAuthenticated
 from modules.portal.cigri3.dispatch import BASE
-from modules.portal.rendering.page_renderer import Website
+from modules.portal.rendering.page_renderer import PageRenderer
 
 
-def add_to(app: FastAPI, site: Website) -> None:
+def add_to(app: FastAPI, site: PageRenderer) -> None:
     """Over the answers that the API gives to the same errors."""
     for kind in (CigriError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, _shown(app.exception_handlers[kind], site))
 
 
-def _shown(tell: Callable[..., Any], site: Website) -> Callable[[Request, Any], Response]:
+def _shown(tell: Callable[..., Any], site: PageRenderer) -> Callable[[Request, Any], Response]:
     def answer(request: Request, error: Any) -> Response:
         problem: Response = tell(request, error)
         if not _is_for_a_page(request):
             return problem
-        if isinstance(error, Stranger):
+        if isinstance(error, NotAuthenticated):
             return site.show(request, "sign_in.html", None, problem.status_code, user="", link="")
         said, status = json.loads(bytes(problem.body))["detail"], HTTPStatus(problem.status_code)
         return site.show(request, "refused.html", None, status, title=status.phrase, said=said)

@@ -13,14 +13,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from cigri.database import Database
-from cigri.endpoints.dispatch import Here
+from cigri.endpoints.dispatch import InProcessClient
 from cigri.errors import UsageError
 from cigri.identity.callers import Caller
-from modules.portal.authentication import BY_SESSION, Identities
+from modules.portal.authentication import BY_SESSION, Authenticator
 from modules.portal.browser_sessions import PROOF_FIELD
-from modules.portal.deferred_responses import Errands
+from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.rendering.template_filters import FILTERS
-from modules.portal.uploads import Uploads
+from modules.portal.uploads import UploadLimiter
 
 ROOM = "modules.portal"
 STATIC = Path(__file__).parents[1] / "static"
@@ -29,10 +29,12 @@ FORM_TYPE = "application/x-www-form-urlencoded"
 LONGEST_FORM = 10_000  # bytes
 
 
-class Website:
+class PageRenderer:
     """One for all requests."""
 
-    def __init__(self, database: Database, identities: Identities, errands: Errands, uploads: Uploads) -> None:
+    def __init__(
+        self, database: Database, identities: Authenticator, errands: DeferredResponses, uploads: UploadLimiter
+    ) -> None:
         self.database, self.identities, self.errands, self.uploads = database, identities, errands, uploads
         self._templates = Environment(
             loader=PackageLoader(ROOM), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -44,9 +46,9 @@ class Website:
         """Who looks; raise Stranger for one whom nobody knows."""
         return self.identities.visitor(request)
 
-    def grid(self, caller: Caller) -> Here:
+    def grid(self, caller: Caller) -> InProcessClient:
         """The endpoints of the API, as this caller may ask them."""
-        return Here(self.database, caller)
+        return InProcessClient(self.database, caller)
 
     def changing(self, request: Request, form: dict[str, str]) -> Caller:
         """Who sends the form; raise Forbidden unless it is of a page that was made for them."""
@@ -74,10 +76,10 @@ def add_page(app: FastAPI, path: str, method: str, serve: Callable[..., Response
 
 def add_static(app: FastAPI) -> None:
     """Nobody has to say who they are; addresses have the version in them, so that a day is not too long."""
-    app.mount("/static", _Files(directory=STATIC))
+    app.mount("/static", _CachedStaticFiles(directory=STATIC))
 
 
-class _Files(StaticFiles):
+class _CachedStaticFiles(StaticFiles):
     def file_response(self, *args: Any, **named: Any) -> Response:
         answer = super().file_response(*args, **named)
         answer.headers["Cache-Control"] = A_DAY

@@ -4,9 +4,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from cigri.api_models.campaigns import CampaignView
-from cigri.api_models.histories import CoresOverTime, ProgressOverTime, ToldEnd
+from cigri.api_models.histories import CoresHistory, EndForecastPoint, ProgressHistory
 from modules.portal.rendering.campaign_row import expected_end
-from modules.portal.rendering.stacked_chart import StackBand, across, bands, up
+from modules.portal.rendering.stacked_chart import ChartBand, across, bands, up
 
 COLOURS_OF_CLUSTERS = 6  # of clusters, from the first one on again
 LONGEST_AHEAD = 4  # times as long as it has lasted: what is forecast to be later lies outside
@@ -21,7 +21,7 @@ class ForecastMark(NamedTuple):
     high: int
 
 
-class Course(NamedTuple):
+class ProgressChart(NamedTuple):
     """Lines and areas as paths, "" where there is none: the `fan` opens from now to the interval of the end.
 
     `end`: the height of the end, among the marks; `highest`: the time at their upper edge.
@@ -37,18 +37,18 @@ class Course(NamedTuple):
     since: datetime
     until: datetime
     highest: datetime
-    told: list[ToldEnd]
+    told: list[EndForecastPoint]
 
 
-class CoresStack(NamedTuple):
+class ClusterCoresChart(NamedTuple):
     """Cores by cluster, from below; `names` by the class of its colour."""
 
-    bands: list[StackBand]
+    bands: list[ChartBand]
     names: dict[str, str]
     most: int
 
 
-def course(progress: ProgressOverTime, campaign: CampaignView) -> Course | None:
+def course(progress: ProgressHistory, campaign: CampaignView) -> ProgressChart | None:
     """None: it has only just begun."""
     since, now = progress.points[0].at, progress.points[-1].at
     if now <= since or not progress.total:
@@ -77,7 +77,7 @@ def course(progress: ProgressOverTime, campaign: CampaignView) -> Course | None:
         return x(min(end, until)), y(last.done + left * part)
 
     edge = f"M{x(now)} {y(last.done)}"
-    return Course(
+    return ProgressChart(
         done=_line([(x(point.at), y(point.done)) for point in progress.points]),
         failed=_line([(x(point.at), y(point.failed)) for point in progress.points]) if last.failed else "",
         fan=edge + _opening(toward(end.low), toward(end.high)) if end.low and end.high else "",
@@ -105,7 +105,7 @@ def _opening(early: tuple[int, int], late: tuple[int, int]) -> str:
     return f"L{early[0]} {early[1]}{corner}L{late[0]} {late[1]}z"
 
 
-def cores_stack(cores: CoresOverTime) -> CoresStack | None:
+def cores_stack(cores: CoresHistory) -> ClusterCoresChart | None:
     """None: it has had none."""
     since, until = cores.moments[0], cores.moments[-1]
     # between two moments there are as many as at the first of them
@@ -115,10 +115,10 @@ def cores_stack(cores: CoresOverTime) -> CoresStack | None:
     edges = [across((at - since) / (until - since)) for at in cores.moments]
     named = {f"c{place % COLOURS_OF_CLUSTERS} n{place}": one for place, one in enumerate(cores.clusters)}
     layers = {kind: one.cores[:-1] for kind, one in named.items()}
-    return CoresStack(bands(edges, layers, most), {kind: one.cluster for kind, one in named.items()}, most)
+    return ClusterCoresChart(bands(edges, layers, most), {kind: one.cluster for kind, one in named.items()}, most)
 
 
-def _few(progress: ProgressOverTime) -> list[ToldEnd]:
+def _few(progress: ProgressHistory) -> list[EndForecastPoint]:
     """Of many forecasts some, evenly over the time, and the last."""
     every = -(-len(progress.forecasts) // MOST_TOLD_ENDS) or 1
     return progress.forecasts[::-every][::-1]

@@ -24,7 +24,7 @@ NOT_KEPT = "no-store"
 """Of answers that do not say how long they hold: they are one person's."""
 
 
-class PageHeaders:
+class SecurityHeaders:
     """An ASGI application in front of another one."""
 
     def __init__(self, app: ASGIApp) -> None:

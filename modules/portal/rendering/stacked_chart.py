@@ -4,30 +4,32 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from cigri.api_models.clusters import Usage
+from cigri.api_models.clusters import ClusterUsagePeriod
 
 STACK_WIDTH, STACK_HEIGHT = 960, 100
 KINDS = ("ours", "others", "down", "free")
 """From the bottom to the top."""
 
 
-class StackBand(NamedTuple):
+class ChartBand(NamedTuple):
     """One kind of cores, and the areas that it fills, as a path."""
 
     kind: str
     path: str
 
 
-class Stack(NamedTuple):
+class StackedChart(NamedTuple):
     """A chart from `since` to `until`; `most`: cores at its upper edge."""
 
-    bands: list[StackBand]
+    bands: list[ChartBand]
     most: int
     since: datetime
     until: datetime
 
 
-def stack(usage: Sequence[Usage], until: datetime, past: timedelta, period: timedelta) -> Stack | None:
+def stack(
+    usage: Sequence[ClusterUsagePeriod], until: datetime, past: timedelta, period: timedelta
+) -> StackedChart | None:
     """Of one cluster, by periods of that length, the oldest first; None: nobody has looked at it."""
     most = max((sum(cores_of(use)) for use in usage), default=0)
     if not most:
@@ -39,28 +41,28 @@ def stack(usage: Sequence[Usage], until: datetime, past: timedelta, period: time
         layers = zip(*map(cores_of, run), strict=True)
         for band in bands(edges, dict(zip(KINDS, layers, strict=True)), most):
             paths[band.kind] += band.path
-    return Stack([StackBand(kind, path) for kind, path in paths.items()], most, since, until)
+    return StackedChart([ChartBand(kind, path) for kind, path in paths.items()], most, since, until)
 
 
-def bands(edges: Sequence[int], layers: Mapping[str, Sequence[int]], most: int) -> list[StackBand]:
+def bands(edges: Sequence[int], layers: Mapping[str, Sequence[int]], most: int) -> list[ChartBand]:
     """Layers from the bottom to the top, each with a height between two edges; `most` reaches to the upper end."""
     told, lower = [], [0] * (len(edges) - 1)
     for kind, heights in layers.items():
         upper = [below + height for below, height in zip(lower, heights, strict=True)]
         floor, roof = ([up(height / most) for height in line] for line in (lower, upper))
-        told.append(StackBand(kind, _area(edges, floor, roof) if floor != roof else ""))
+        told.append(ChartBand(kind, _area(edges, floor, roof) if floor != roof else ""))
         lower = upper
     return told
 
 
-def cores_of(use: Usage) -> tuple[int, ...]:
+def cores_of(use: ClusterUsagePeriod) -> tuple[int, ...]:
     """In the order of KINDS; of what is used, a part is the grid's own."""
     return use.used_by_us, max(use.used - use.used_by_us, 0), use.unavailable, use.free
 
 
-def _runs(usage: Sequence[Usage], period: timedelta) -> list[list[Usage]]:
+def _runs(usage: Sequence[ClusterUsagePeriod], period: timedelta) -> list[list[ClusterUsagePeriod]]:
     """Periods that follow each other."""
-    runs: list[list[Usage]] = []
+    runs: list[list[ClusterUsagePeriod]] = []
     for use in usage:
         if runs and use.at - runs[-1][-1].at <= period:
             runs[-1].append(use)

@@ -15,7 +15,7 @@ MOST_JOBS = 1000.0  # jobs per core; more has no meaning, and doubles without en
 NO_MEMORIES: Mapping[str, float] = MappingProxyType({})
 
 
-class Flow(NamedTuple):
+class AlgorithmInputs(NamedTuple):
     """A campaign on a cluster: what was forecast and sent, what runs and waits there, how the cluster serves us.
 
     Jobs: `running`, `waiting` of this campaign, `submitted` since the last forecast; `keep_waiting` and `max_waiting`
@@ -74,7 +74,7 @@ class Prediction(NamedTuple):
     memory: Mapping[str, float] = NO_MEMORIES
 
 
-PredictFlow = Callable[[Flow], Prediction]
+PredictFlow = Callable[[AlgorithmInputs], Prediction]
 
 
 def load(name: str) -> PredictFlow:
@@ -85,11 +85,11 @@ def load(name: str) -> PredictFlow:
     return predict
 
 
-def bounded(ratio: float, flow: Flow) -> float:
+def bounded(ratio: float, flow: AlgorithmInputs) -> float:
     """The ratio, in jobs per core: at least one job on the whole cluster, at most MOST_JOBS per core."""
     return min(max(ratio, 1.0 / max(flow.total, flow.width, 1)), MOST_JOBS)
 
 
-def excess(flow: Flow) -> int:
+def excess(flow: AlgorithmInputs) -> int:
     """Jobs waiting beyond the allowed ones, at or below 0 when there are none too many."""
     return flow.waiting - flow.keep_waiting

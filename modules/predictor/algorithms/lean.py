@@ -8,7 +8,7 @@ start is the limit. Long form: docs/explanation/prediction.md#what-lean-reckons-
 
 import math
 
-from modules.predictor.algorithms import Flow, Prediction
+from modules.predictor.algorithms import AlgorithmInputs, Prediction
 
 MARGIN = 2.0  # deviations: in 98 of 100 cycles enough
 HEADROOM = 2.0  # times what the cluster was seen to start; it may do more, and is then seen to
@@ -18,7 +18,7 @@ LEAST_CYCLE = 1e-3  # seconds between two forecasts
 SENDING_STEPS = 2  # of `keep` per factor of two, so that it seldom changes
 
 
-def predict(flow: Flow) -> Prediction:
+def predict(flow: AlgorithmInputs) -> Prediction:
     """Keep `needed` jobs waiting, less as far as those that should have started did not.
 
     Trust is (started + 1) / (expected + 1), at most 1: the part of the jobs expected to start that did, where one of
@@ -43,7 +43,7 @@ def predict(flow: Flow) -> Prediction:
     return Prediction(1.0 / flow.width, keep=min(_step(min(due, flow.max_waiting)), _most(flow)), memory=memory)
 
 
-def _most(flow: Flow) -> int:
+def _most(flow: AlgorithmInputs) -> int:
     """Of tasks that nobody has seen end no more wait than run there, or than the cluster is configured for."""
     if flow.mean is not None:
         return flow.max_waiting
@@ -51,7 +51,7 @@ def _most(flow: Flow) -> int:
     return min(max(flow.keep_waiting, ours), flow.max_waiting)
 
 
-def useful(flow: Flow) -> float:
+def useful(flow: AlgorithmInputs) -> float:
     """The share of core-seconds spent on jobs that are not killed: x / (e^x - 1), x kills expected in a job's life.
 
     If kills come at random, h a second, a job of m seconds that begins anew after each takes (e^(h m) - 1) / h in all,
@@ -62,7 +62,7 @@ def useful(flow: Flow) -> float:
     return kills / math.expm1(kills) if 0 < kills < 500 else float(kills <= 0)
 
 
-def needed(flow: Flow) -> float:
+def needed(flow: AlgorithmInputs) -> float:
     """Jobs that can start before the next ones arrive, with a margin for the deviation of that number.
 
     (ending + free * (delay / mean - 1) + sqrt((MARGIN * ending_deviation)^2 + local^2)) / width, at most HEADROOM times
@@ -80,12 +80,12 @@ def needed(flow: Flow) -> float:
     return jobs
 
 
-def _delay(flow: Flow) -> float:
+def _delay(flow: AlgorithmInputs) -> float:
     """Seconds until jobs that are sent after the next look at the cluster can start."""
     return max(flow.cycle, flow.look, LEAST_CYCLE) + flow.sending + (flow.queue_delay or 0.0)
 
 
-def _seen(flow: Flow) -> tuple[float, float]:
+def _seen(flow: AlgorithmInputs) -> tuple[float, float]:
     """Sums of the waiting jobs that should have started, and of those that left the queue; halved at each look."""
     kept = flow.memory
     expected, started = kept.get("expected", 0.0), kept.get("started", 0.0)

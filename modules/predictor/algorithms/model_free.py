@@ -6,14 +6,14 @@ cycles, so that y' is the change of the waiting jobs from one forecast to the ne
 F = (waiting - waiting before) - submitted. It is thought that F is in the next cycle what it was in the last.
 """
 
-from modules.predictor.algorithms import Flow, Prediction
+from modules.predictor.algorithms import AlgorithmInputs, Prediction
 
 REFERENCE_WAITING = 10  # waiting jobs
 PROPORTIONAL_GAIN = 0.5  # per cycle: half of the error is gone in one
 INTEGRAL_GAIN = 0.05  # per cycle
 
 
-def predict(flow: Flow) -> Prediction:
+def predict(flow: AlgorithmInputs) -> Prediction:
     """u = -(F - y*' + Kp e + Ki (sum of e)) / alpha jobs to send now; e = y - y*, y* the reference, y*' = 0.
 
     Memory: the jobs `waiting` at the last forecast, and the `sum` of errors in jobs, kept within `max_waiting` on both

@@ -11,7 +11,7 @@ others, "Controlling the Injection of Best-Effort Tasks to Harvest Idle Computin
 
 import math
 
-from modules.predictor.algorithms import Flow, Prediction
+from modules.predictor.algorithms import AlgorithmInputs, Prediction
 
 REFERENCE = 10  # waiting jobs
 SETTLING = 10.0  # cycles
@@ -23,7 +23,7 @@ KP = (A - POLE_RADIUS**2) / B
 KI = (POLE_RADIUS**2 - 2 * POLE_RADIUS * math.cos(THETA) + 1) / B
 
 
-def predict(flow: Flow) -> Prediction:
+def predict(flow: AlgorithmInputs) -> Prediction:
     """u = KP e + KI (sum of e) jobs to send now, e = reference - waiting, as far as `max_waiting` lets.
 
     Memory: the `sum` in jobs, not added to while the sending is at its limit, so that it does not wind up.

@@ -5,7 +5,7 @@ RUNNER_TAP_INCREASE_FACTOR = 1.5, RUNNER_TAP_INCREASE_MAX = 100, RUNNER_TAP_GRAC
 under which the rate grows: what was sent, times the factor, and one more, exceeds it.
 """
 
-from modules.predictor.algorithms import Flow, Prediction
+from modules.predictor.algorithms import AlgorithmInputs, Prediction
 
 FEWEST_WAITING = 3
 FACTOR = 1.5
@@ -13,7 +13,7 @@ MOST_WAITING = 100
 SECONDS_TO_KEEP = 60.0  # seconds for which a closed tap keeps its rate
 
 
-def predict(flow: Flow) -> Prediction:
+def predict(flow: AlgorithmInputs) -> Prediction:
     """Send `rate` jobs, or none while any waits.
 
     Memory: the `rate`, jobs a cycle, and for how long the tap has been `closed` (seconds; absent: it is open). Closed

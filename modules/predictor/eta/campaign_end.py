@@ -7,9 +7,9 @@ the laboratory measures (`calibration`, `interval_width`: docs/explanation/labor
 import math
 from typing import NamedTuple
 
-from modules.predictor.campaign_work import CampaignPace
-from modules.predictor.eta.last_task import Bag, RunningTasks, last_end
-from modules.predictor.local_load import JUMP, LocalLoadOutlook, reached
+from modules.predictor.campaign_work import CampaignWorkModel
+from modules.predictor.eta.last_task import RunningTasks, TaskBag, last_end
+from modules.predictor.local_load import JUMP, LocalLoadModel, reached
 
 DEVIATIONS = 1.645  # of a normal variable, on each side of an interval that holds it with a probability of 90 %
 TOGETHER = 3.0  # kills come together: what is late is reckoned with so many times as many, what is soon with none
@@ -21,7 +21,7 @@ LOOSEST = 20.0  # the logarithm of a factor: no longer an estimate, and still a 
 CHANGING = 0.15  # relative deviation of the pace, whatever was seen; where others come and go, a jump of theirs, too
 
 
-class Interval(NamedTuple):
+class EndInterval(NamedTuple):
     """Seconds from now: the expected end, and what it lies between with a probability of 90 %."""
 
     low: float
@@ -29,7 +29,7 @@ class Interval(NamedTuple):
     high: float
 
 
-def interval(standing: CampaignPace, begun: float, outlook: LocalLoadOutlook) -> Interval:
+def interval(standing: CampaignWorkModel, begun: float, outlook: LocalLoadModel) -> EndInterval:
     """`begun`: seconds until the last task begins, if others leave us the cores of now.
 
     The expected end is the median of the end of the last task, if the last begins at the median of its begin. Four
@@ -45,18 +45,18 @@ def interval(standing: CampaignPace, begun: float, outlook: LocalLoadOutlook) ->
     doubts = middle * min(standing.whole.doubted / max(standing.waiting, 1), 1.0)
     low = expected - WIDER * math.hypot(middle - soon, middle - middle / factor, expected - early, doubts)
     high = expected + WIDER * math.hypot(late - middle, middle * factor - middle, last - expected)
-    return Interval(max(low, 0.0), expected, high)
+    return EndInterval(max(low, 0.0), expected, high)
 
 
-def _bag(standing: CampaignPace, starting: float, again: float) -> Bag:
+def _bag(standing: CampaignWorkModel, starting: float, again: float) -> TaskBag:
     """Where the last tasks are begun twice, it costs no time when one of both is in vain."""
     running = standing.running or [RunningTasks(1)]
     if standing.whole.replicates:
-        return Bag(standing.lifetimes.with_again(0.0), running, starting, standing.fastest)
-    return Bag(standing.lifetimes.with_again(again), running, starting)
+        return TaskBag(standing.lifetimes.with_again(0.0), running, starting, standing.fastest)
+    return TaskBag(standing.lifetimes.with_again(again), running, starting)
 
 
-def _relative(standing: CampaignPace) -> float:
+def _relative(standing: CampaignWorkModel) -> float:
     """Deviation of the time until the last task begins, as part of it: of its logarithm, as a factor.
 
     The variances of four things that are thought to be independent: the pace changes (0.15^2, whatever was seen); where
@@ -69,7 +69,7 @@ def _relative(standing: CampaignPace) -> float:
     return math.sqrt(CHANGING**2 + JUMP * min(standing.returns, 1.0) + sampled)
 
 
-def _in_vain(standing: CampaignPace) -> float:
+def _in_vain(standing: CampaignWorkModel) -> float:
     """The part of the attempts that were in vain, if those with doubted results were, too; `again` at the least."""
     whole = standing.whole
     lost = whole.again + whole.doubted

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from modules.predictor.lifetimes import Lifetimes
+from modules.predictor.lifetimes import TaskLifetimes
 
 RARE = 1e-6  # part of the tasks of which nothing is known
 NEVER_IN_LOGS = -9.0  # logarithm of a chance that counts as none
@@ -28,19 +28,19 @@ class RunningTasks(NamedTuple):
     age: float | None = None
 
 
-class Bag(NamedTuple):
+class TaskBag(NamedTuple):
     """Tasks of a campaign: how long they last at the mean speed, what runs, and seconds until the last has begun.
 
     `replicas`: the speed at which the last tasks are begun a second time, if they are.
     """
 
-    lifetimes: Lifetimes
+    lifetimes: TaskLifetimes
     running: Sequence[RunningTasks]
     starting: float
     replicas: float | None = None
 
 
-def last_end(bag: Bag, chance: float) -> float:
+def last_end(bag: TaskBag, chance: float) -> float:
     """Seconds after which all have ended with this chance: a doubling search, and bisection, to NEARLY_SURE of it."""
     places = Counter[float]()
     for tasks in bag.running:
@@ -58,7 +58,7 @@ def last_end(bag: Bag, chance: float) -> float:
     return late
 
 
-def _all_ended(bag: Bag, places: Mapping[float, int], seconds: float) -> float:
+def _all_ended(bag: TaskBag, places: Mapping[float, int], seconds: float) -> float:
     """The chance that all have; `places`: so many run side by side at each speed.
 
     On each place tasks begin at speed / mean a second until `starting`. One begun x seconds ago goes on with
@@ -81,7 +81,7 @@ def _all_ended(bag: Bag, places: Mapping[float, int], seconds: float) -> float:
     return math.exp(logarithm)
 
 
-def _still(bag: Bag, speed: float, age: float | None, seconds: float, replica: float) -> float:
+def _still(bag: TaskBag, speed: float, age: float | None, seconds: float, replica: float) -> float:
     """The chance that one that runs now has not ended `seconds` from now; S: outlasting, the part that lasts longer.
 
     Begun nobody knows when (None): as of a task met at a random moment, beyond(t) / beyond(0) (renewal theory). Of age

@@ -10,29 +10,29 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from cigri.flow.views.dependency_graph import Edge
-from modules.predictor.eta.campaign_end import Interval
+from cigri.flow.views.dependency_graph import DependencyEdge
+from modules.predictor.eta.campaign_end import EndInterval
 
-NOW = Interval(0.0, 0.0, 0.0)
+NOW = EndInterval(0.0, 0.0, 0.0)
 
 
-class OwnTime(NamedTuple):
+class OwnDuration(NamedTuple):
     """Seconds that a campaign takes from when it may begin (None: unknown), and its longest task (0: unknown)."""
 
-    left: Interval | None
+    left: EndInterval | None
     longest: float = 0.0
 
 
-def ends(own: Mapping[int, OwnTime], edges: Sequence[Edge]) -> dict[int, Interval]:
+def ends(own: Mapping[int, OwnDuration], edges: Sequence[DependencyEdge]) -> dict[int, EndInterval]:
     """Seconds from now until each ends; one is left out if its own time is not known, or that of what it waits for.
 
     What has ended otherwise than it was to may never be done again: whoever waits for it has no end. A campaign that is
     not among `own` has ended.
     """
-    required: dict[int, list[Edge]] = defaultdict(list)
+    required: dict[int, list[DependencyEdge]] = defaultdict(list)
     for edge in edges:
         required[edge.campaign_id].append(edge)
-    known: dict[int, Interval] = {}
+    known: dict[int, EndInterval] = {}
     for campaign_id in sorted(own):
         left, before = own[campaign_id].left, required[campaign_id]
         if left is None or any(edge.is_broken or _is_endless(edge.required_id, own, known) for edge in before):
@@ -44,9 +44,9 @@ def ends(own: Mapping[int, OwnTime], edges: Sequence[Edge]) -> dict[int, Interva
     return known
 
 
-def behind(own: Mapping[int, OwnTime], edges: Sequence[Edge]) -> dict[int, float]:
+def behind(own: Mapping[int, OwnDuration], edges: Sequence[DependencyEdge]) -> dict[int, float]:
     """Seconds on the longest path of campaigns that wait for each; what is not known of them counts as nothing."""
-    waiting: dict[int, list[Edge]] = defaultdict(list)
+    waiting: dict[int, list[DependencyEdge]] = defaultdict(list)
     for edge in edges:
         if not edge.is_broken and edge.campaign_id in own:
             waiting[edge.required_id].append(edge)
@@ -57,22 +57,22 @@ def behind(own: Mapping[int, OwnTime], edges: Sequence[Edge]) -> dict[int, float
     return seconds
 
 
-def _is_endless(campaign_id: int, own: Mapping[int, OwnTime], known: Mapping[int, Interval]) -> bool:
+def _is_endless(campaign_id: int, own: Mapping[int, OwnDuration], known: Mapping[int, EndInterval]) -> bool:
     return campaign_id in own and campaign_id not in known
 
 
-def _alone(of: OwnTime, edge: Edge) -> float:
+def _alone(of: OwnDuration, edge: DependencyEdge) -> float:
     """What is left of it when what it waits for has ended."""
     return of.longest if edge.is_same or of.left is None else max(of.left.expected, of.longest)
 
 
-def _latest(intervals: Sequence[Interval]) -> Interval:
-    return Interval(*map(max, zip(*intervals, strict=True)))
+def _latest(intervals: Sequence[EndInterval]) -> EndInterval:
+    return EndInterval(*map(max, zip(*intervals, strict=True)))
 
 
-def _sum(first: Interval, second: Interval) -> Interval:
-    return Interval(*map(sum, zip(first, second, strict=True)))
+def _sum(first: EndInterval, second: EndInterval) -> EndInterval:
+    return EndInterval(*map(sum, zip(first, second, strict=True)))
 
 
-def _later(interval: Interval, seconds: float) -> Interval:
-    return Interval(*(bound + seconds for bound in interval))
+def _later(interval: EndInterval, seconds: float) -> EndInterval:
+    return EndInterval(*(bound + seconds for bound in interval))

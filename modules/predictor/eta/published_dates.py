@@ -2,13 +2,13 @@
 
 from datetime import datetime, timedelta
 
-from cigri.flow.views.campaign_progress import Progress
+from cigri.flow.views.campaign_progress import CampaignProgress
 from modules.predictor.campaign_estimates import longest, usual
 
 PART = 16  # a date is told anew when it has moved by more than this part of what is left
 
 
-def pressure(part: Progress) -> float | None:
+def pressure(part: CampaignProgress) -> float | None:
     """Seconds along the critical path to the end of a campaign, of all its clusters together; None: nothing is known.
 
     Its tasks wait for none of the others, so that each path is one task, and the critical one the longest that remains:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cigri.api_models.campaigns import CampaignView, PartView, ShareView, WholeCampaign
+from cigri.api_models.campaigns import CampaignClusterStatus, CampaignClusterView, CampaignDetail, CampaignView
 from cigri.api_models.clusters import ClusterView
 from cigri.api_models.failures import ErrorView
 from cigri.api_models.tasks import TaskView
 from cigri.cli import campaigns, clusters, jobs
-from cigri.cli.watching import Look, drawn
+from cigri.cli.watching import WatchSnapshot, drawn
 from cigri.presentation.cluster_status import status_of
 from cigri.presentation.run_status import obstacle
 from cigri.states import CampaignState, CampaignType, JobState, Outcome, StepState, TaskState
@@ -64,7 +64,7 @@ LARGE = CampaignView(
 LONG = LARGE._replace(
     id=1234567, name="parameter study of a long named mesh, second try", user="bernadette", errors=0, running=0
 )
-PART = PartView(
+PART = CampaignClusterView(
     campaign_id=12,
     cluster="dahu",
     to_launch=3,
@@ -128,8 +128,8 @@ NEVER = PART._replace(
     most_written=None,
 )
 AWAY = NEVER._replace(cluster="luke", prologue=StepState.WAITING, is_enabled=False)
-SHARES = [ShareView(part, obstacle(LARGE, part, NOON)) for part in (PART, AWAY)]
-WHOLE = WholeCampaign(LARGE, None, 0, "", SHARES, [], [], [], None)
+SHARES = [CampaignClusterStatus(part, obstacle(LARGE, part, NOON)) for part in (PART, AWAY)]
+WHOLE = CampaignDetail(LARGE, None, 0, "", SHARES, [], [], [], None)
 TASK = TaskView(
     id=1,
     campaign_id=12,
@@ -188,7 +188,7 @@ STATUSES = [status_of(cluster) for cluster in (CLUSTER, GONE)]
 def screen(width: int, monkeypatch: pytest.MonkeyPatch) -> str:
     """All of it, one below the other."""
     monkeypatch.setenv("COLUMNS", str(width))
-    looks = [Look(LARGE, NOON), Look(LONG, NOON)]
+    looks = [WatchSnapshot(LARGE, NOON), WatchSnapshot(LONG, NOON)]
     shown: dict[str, Callable[[], None]] = {
         "gridstat": lambda: campaigns.print_list([LARGE, LONG], NOON, False),
         "gridstat -s": lambda: campaigns.print_summary([LARGE, LONG], NOON, False),

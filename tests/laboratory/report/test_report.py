@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cigri.errors import UsageError
-from modules.laboratory.evaluation.results import Point, Results, UserResults, added, together
+from modules.laboratory.evaluation.results import SeriesPoint, SimulationResults, UserResults, added, together
 from modules.laboratory.report import from_json, to_csv, to_html, to_json, write
 from modules.laboratory.report.formatting import duration, number, percent
 from modules.laboratory.report.metric_definitions import (
@@ -25,14 +25,14 @@ PLAIN = str.maketrans({"\u202f": " ", "\N{MULTIPLICATION SIGN}": "x", "\N{EN DAS
 XHTML = re.compile(r"<!DOCTYPE html>\n(<html.*)", re.DOTALL)
 
 
-def parsed(results: Results) -> ET.Element:
+def parsed(results: SimulationResults) -> ET.Element:
     """The page as XML, which it is on purpose."""
     found = XHTML.fullmatch(to_html(results))
     assert found
     return ET.fromstring(found[1])
 
 
-def tables(results: Results) -> dict[str, list[list[str]]]:
+def tables(results: SimulationResults) -> dict[str, list[list[str]]]:
     """The cells of each section's table, special signs made plain."""
     return {
         str(section.findtext("h2")): [
@@ -77,7 +77,7 @@ def test_clusters_campaigns_and_users() -> None:
 
 
 def test_of_many_clusters_the_longest_queues_are_shown_and_the_rest_together() -> None:
-    many = tuple(ONE._replace(name=f"c{place}", waiting=(Point(0, place),)) for place in range(20))
+    many = tuple(ONE._replace(name=f"c{place}", waiting=(SeriesPoint(0, place),)) for place in range(20))
     page = parsed(SMALL._replace(clusters=many))
     assert ["".join(item.itertext()) for item in page.iter("li")] == [
         *("c19", "c18", "c17", "c16", "c15", "c14", "c13"),
@@ -170,7 +170,7 @@ def test_the_report_is_three_files(tmp_path: Path) -> None:
 def test_all_clusters_together_are_their_sums() -> None:
     both = together("both", (ONE, TWO))
     assert both[:10] == ("both", 24, 4000, 3840, 30, 38, 50, 10000, 40, 200)
-    assert both.waiting == (Point(0, 0), Point(30, 2), Point(60, 4), Point(1800, 1))
+    assert both.waiting == (SeriesPoint(0, 0), SeriesPoint(30, 2), SeriesPoint(60, 4), SeriesPoint(1800, 1))
     assert added([]) == ()
 
 

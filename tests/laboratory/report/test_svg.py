@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modules.laboratory.evaluation.results import Point
+from modules.laboratory.evaluation.results import SeriesPoint
 from modules.laboratory.report.svg import (
     HEIGHT,
     PLOT_COLUMNS,
     WIDTH,
-    Series,
+    PlotSeries,
     bar_plot,
     line_plot,
     steps_plot,
@@ -25,7 +25,7 @@ from tests.laboratory.report.small import EVIL
 SVG = "{http://www.w3.org/2000/svg}"
 VALUES = st.floats(0, 1e9)
 POINTS = st.lists(st.tuples(st.floats(0, 86400), VALUES), max_size=6).map(
-    lambda pairs: [Point(*p) for p in sorted(pairs)]
+    lambda pairs: [SeriesPoint(*p) for p in sorted(pairs)]
 )
 
 
@@ -34,16 +34,16 @@ def read(text: str) -> ET.Element:
 
 
 def test_steps_go_level_then_up() -> None:
-    plot = read(steps_plot("t", "jobs", [Series("a", [Point(0, 0), Point(50, 10)])], 100))
+    plot = read(steps_plot("t", "jobs", [PlotSeries("a", [SeriesPoint(0, 0), SeriesPoint(50, 10)])], 100))
     lines = [path.get("d") for path in plot.iter(f"{SVG}path") if path.get("class") == "line c0"]
     # 0 to 100 s is x 64 to 844; 10 of 10.5 is 230.5 high above 256
     assert lines == ["M64.0,256.0H454.0V25.5H844.0"]
 
 
 def test_one_series_has_an_area_and_many_a_legend() -> None:
-    points = [Point(0, 1)]
-    alone = read(steps_plot("t", "jobs", [Series("a", points)], 10))
-    both = read(steps_plot("t", "jobs", [Series("a", points), Series(EVIL, points)], 10))
+    points = [SeriesPoint(0, 1)]
+    alone = read(steps_plot("t", "jobs", [PlotSeries("a", points)], 10))
+    both = read(steps_plot("t", "jobs", [PlotSeries("a", points), PlotSeries(EVIL, points)], 10))
     assert [path.get("class") for path in alone.iter(f"{SVG}path")] == ["area c0", "line c0"]
     assert [path.get("class") for path in both.iter(f"{SVG}path")] == ["line c0", "line c1"]
     assert alone.find("ul") is None
@@ -53,7 +53,7 @@ def test_one_series_has_an_area_and_many_a_legend() -> None:
 
 
 def test_a_line_has_a_dot_on_each_point() -> None:
-    plot = read(line_plot("t", "%", "error", [Point(0, 10), Point(100, 0)], 100))
+    plot = read(line_plot("t", "%", "error", [SeriesPoint(0, 10), SeriesPoint(100, 0)], 100))
     dots = [(dot.get("cx"), dot.get("cy")) for dot in plot.iter(f"{SVG}circle")]
     assert dots == [("64.0", "25.5"), ("844.0", "256.0")]
     assert [line.get("points") for line in plot.iter(f"{SVG}polyline")] == ["64.0,25.5 844.0,256.0"]
@@ -72,9 +72,9 @@ def test_bars_are_as_long_as_their_figures() -> None:
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(st.text(), POINTS), max_size=3), st.floats(0, 1e7), st.text())
 def test_any_plot_is_well_formed_and_within_its_frame(
-    series: list[tuple[str, list[Point]]], seconds: float, title: str
+    series: list[tuple[str, list[SeriesPoint]]], seconds: float, title: str
 ) -> None:
-    drawn = [Series(name, points) for name, points in series]
+    drawn = [PlotSeries(name, points) for name, points in series]
     for text in (
         steps_plot(title, title, drawn, seconds),
         line_plot(title, title, title, drawn[0].points if drawn else [], 86400),
@@ -89,16 +89,16 @@ def test_any_plot_is_well_formed_and_within_its_frame(
 
 
 def test_many_points_become_the_mean_of_each_column() -> None:
-    points = [Point(second / 10, second % 2) for second in range(PLOT_COLUMNS * 100)]
+    points = [SeriesPoint(second / 10, second % 2) for second in range(PLOT_COLUMNS * 100)]
     found = thinned(points, PLOT_COLUMNS * 10)
     assert len(found) == PLOT_COLUMNS
     assert all(point.value == pytest.approx(0.5) for point in found)
-    late = thinned([Point(500 + second / 1000, 3) for second in range(PLOT_COLUMNS * 2)], 1000)
+    late = thinned([SeriesPoint(500 + second / 1000, 3) for second in range(PLOT_COLUMNS * 2)], 1000)
     assert [late[column].value for column in (0, 199, 300)] == pytest.approx([0, 0, 3])
 
 
 def test_few_points_stay_as_they_are() -> None:
-    points = [Point(0, 1), Point(5, 2), Point(10, 3), Point(15, 4)]
+    points = [SeriesPoint(0, 1), SeriesPoint(5, 2), SeriesPoint(10, 3), SeriesPoint(15, 4)]
     assert thinned(points, 10) == points[:2]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response, sync_playwright
 
-from cigri.identity.callers import Scope
+from cigri.identity.callers import AccessScope
 from cigri.settings.sections import PortalSettings, Settings
 from tests.grid import Grid
 from tests.portal.browser import made_link
@@ -72,7 +72,9 @@ def visit(chromium: Browser) -> Iterator[Visit]:
     witnesses = list[Witness]()
     with ExitStack() as stack:
 
-        def visit(portal: Served, user: str = "nobody", scope: Scope = Scope.SUBMIT, **options: Any) -> Page:
+        def visit(
+            portal: Served, user: str = "nobody", scope: AccessScope = AccessScope.SUBMIT, **options: Any
+        ) -> Page:
             origin = f"http://127.0.0.1:{portal.port}"
             context = stack.enter_context(closing(chromium.new_context(base_url=origin, **options)))
             context.set_default_timeout(ENOUGH)

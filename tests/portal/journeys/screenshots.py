@@ -14,9 +14,9 @@ import psycopg
 from playwright.sync_api import sync_playwright
 
 from cigri.database import embedded, schema
-from cigri.database.virtual import VirtualDatabase
-from cigri.gateway.transport_gateway import Gateway
-from cigri.runtime.pass_context import Tools
+from cigri.database.virtual import VirtualTimeDatabase
+from cigri.gateway.transport_gateway import TransportGateway
+from cigri.runtime.pass_context import PassContext
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.states import Outcome
 from modules import metascheduler, predictor
@@ -37,20 +37,20 @@ FORECAST_EVERY = 5  # rounds
 
 
 @contextmanager
-def demo_grid() -> Iterator[VirtualDatabase]:
+def demo_grid() -> Iterator[VirtualTimeDatabase]:
     with embedded.temporary() as directory:
         with psycopg.connect(embedded.url(directory), autocommit=True) as conn:
             conn.execute("CREATE DATABASE demo")
-        database = VirtualDatabase(embedded.url(directory, "demo"))
+        database = VirtualTimeDatabase(embedded.url(directory, "demo"))
         database.make_clock()
         schema.upgrade(database)
         yield database
         database.close()
 
 
-def work(database: VirtualDatabase) -> None:
+def work(database: VirtualTimeDatabase) -> None:
     """An hour of it."""
-    tools = Tools(database, Settings(), Gateway())
+    tools = PassContext(database, Settings(), TransportGateway())
     database.set_time(NOON)
     with database.begin() as conn:
         clusters = {name: a_cluster(conn, name) for name in SPEEDS}

@@ -8,8 +8,8 @@ from playwright.sync_api import Page, Route, ViewportSize, expect
 
 from cigri.flow.audit import put_audit
 from cigri.flow.events import NewEvent, put_events
-from cigri.flow.module_passes import Pass, put_pass
-from cigri.identity.callers import Caller, Scope
+from cigri.flow.module_passes import ModulePass, put_pass
+from cigri.identity.callers import AccessScope, Caller
 from cigri.states import EventLevel
 from tests.portal.conftest import HOSTILE, Served
 from tests.portal.journeys.conftest import Visit
@@ -30,7 +30,7 @@ on_each_screen = pytest.mark.parametrize("screen", [LAPTOP, PHONE], ids=["laptop
 def troubled(web: Served) -> Served:
     """A grid of which operators are told something in each part of their page."""
     with web.database.begin() as conn:
-        put_pass(conn, Pass("updator", "here", 1, 0.5, {}, ""))
+        put_pass(conn, ModulePass("updator", "here", 1, 0.5, {}, ""))
         put_events(conn, [NewEvent("INVARIANT", EventLevel.ERROR, "tasks", f"{LONG} {HOSTILE}")])
         for _ in range(2):
             put_audit(conn, Caller("root"), "hold_campaign", {"campaign_id": 1, "reason": LONG})
@@ -44,7 +44,7 @@ def test_whoever_sees_hears_or_points_otherwise_can_use_it(screen: ViewportSize,
 
 @on_each_screen
 def test_so_can_operators(screen: ViewportSize, troubled: Served, visit: Visit) -> None:
-    page = visit(troubled, "root", Scope.OPERATE, viewport=screen)
+    page = visit(troubled, "root", AccessScope.OPERATE, viewport=screen)
     assert grave(page, FOR_OPERATORS) == {}
     expect(page.get_by_role("heading", name="Who changed what")).to_be_visible()
 
@@ -97,7 +97,7 @@ def test_without_script_pages_lead_to_each_other_and_change_things(web: Served, 
 
 
 def test_without_script_an_operator_is_told_all(troubled: Served, visit: Visit) -> None:
-    page = visit(troubled, "root", Scope.OPERATE, java_script_enabled=False)
+    page = visit(troubled, "root", AccessScope.OPERATE, java_script_enabled=False)
     page.get_by_role("link", name="operator").click()
     for heading in ("Modules", "What is wrong", "What the doctor finds", "Who changed what"):
         expect(page.get_by_role("heading", name=heading)).to_be_visible()

@@ -160,3 +160,6 @@ class ArrayTooLarge(SubmissionRefused):
 
 class UnreadableOutput(BatchSystemError):
     """The answer is empty, truncated or in an unknown dialect, or the command failed."""
+
+
+AnswerUnreadable = UnreadableOutput  # the name that drivers of other packages import, until 1.0

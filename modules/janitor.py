@@ -31,17 +31,17 @@ from cigri.formats.units import DAY
 from cigri.gateway.requests import DropCachedFiles, PurgeCampaign
 from cigri.inputs.store import store_of
 from cigri.outputs.store import stored_outputs
-from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.states import EventLevel
 from cigri.wrapper.input_cache import CachedFile
 
 logger = logging.getLogger(__name__)
 
 
-def run_once(tools: PassContext) -> Report:
+def run_once(tools: PassContext) -> PassReport:
     """Purge, archive, forget, and check that the tables still agree."""
     limits = tools.settings.history
-    report: Report = Counter()
+    report: PassReport = Counter()
     with tools.database.lock("cigri.janitor") as taken:
         if not taken:
             return report
@@ -107,7 +107,7 @@ def _drop_cached(tools: PassContext, days: float) -> int:
                 forget_cached(conn, place)
         files = [CachedFile(place.sha256, place.is_packed) for place in places]
         try:
-            tools.gateway.ask(clusters[cluster_id], account, DropCachedFiles(key, files))
+            tools.gateway.request(clusters[cluster_id], account, DropCachedFiles(key, files))
         except (TransportError, UnreadableOutput) as error:
             logger.warning("Cluster %s: inputs of %s are not removed: %s", clusters[cluster_id].name, account, error)
             with tools.database.begin() as conn:
@@ -133,7 +133,7 @@ def _is_removed(tools: PassContext, cluster: ClusterRow | None, key: str, place:
     if cluster is None:
         return False
     try:
-        tools.gateway.ask(cluster, place.local_user, PurgeCampaign(key, place.campaign_id, place.batch_ids))
+        tools.gateway.request(cluster, place.local_user, PurgeCampaign(key, place.campaign_id, place.batch_ids))
     except (TransportError, UnreadableOutput) as error:
         logger.warning("Campaign %s on %s: not purged: %s", place.campaign_id, cluster.name, error)
         return False

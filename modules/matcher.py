@@ -9,20 +9,20 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 
 from cigri.eligibility.pools import judge_pools
-from cigri.flow.newly_eligible_clusters import put_places
-from cigri.flow.submit_pools import StalePool, has_stale, list_campaigns_of, put_judged, put_off, take_stale
+from cigri.flow.newly_eligible_clusters import add_eligible_clusters
+from cigri.flow.submit_pools import StalePool, has_stale, list_campaigns_of, postpone_pool, put_judged, take_stale
 from cigri.flow.views.queues import see_queues
 from cigri.runtime.failure_isolation import FAULTS, FailureIsolation
-from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.pass_context import PassContext, PassReport
 
 MATCHER = "matcher"
 POOLS_AT_ONCE = 100  # pools in a transaction
 
 
-def run_once(tools: PassContext) -> Report:
+def run_once(tools: PassContext) -> PassReport:
     """Compute all pools that are stale, some at a time."""
     period = tools.settings.resources.refresh
-    report: Report = Counter()
+    report: PassReport = Counter()
     with tools.database.begin() as conn:
         if not has_stale(conn, period):
             return report
@@ -35,7 +35,7 @@ def run_once(tools: PassContext) -> Report:
             break
     if report["changed queues of pools"]:
         with tools.database.begin() as conn:
-            report["clusters found for campaigns"] = put_places(conn)
+            report["clusters found for campaigns"] = add_eligible_clusters(conn)
     return +report
 
 
@@ -59,7 +59,7 @@ def _compute_one(conn: Connection, stale: StalePool, isolation: FailureIsolation
         with conn.begin_nested():
             return _judge(conn, [stale])
     except FAULTS as error:
-        put_off(conn, stale.id)
+        postpone_pool(conn, stale.id)
         for campaign_id in list_campaigns_of(conn, [stale.id]):
             isolation.fail(campaign_id, error)
     return 0

@@ -24,7 +24,7 @@ from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.live_attempts import list_attempts
 from cigri.lifecycle import CYCLE
-from cigri.lifecycle.verdicts import AttemptCounts, judge
+from cigri.lifecycle.verdicts import AttemptCounts, decide_verdict
 from cigri.settings.sections import JobSettings
 from cigri.states import CampaignType, EventLevel, JobState, Outcome, TaskState
 
@@ -119,7 +119,7 @@ def end_jobs(
     for live in list_attempts(conn, job_ids):
         past = AttemptCounts(live.failures, live.deaths, live.resubmissions, live.retries)
         about = (campaigns[live.job_id], live.job_id, live.task_id, live.number)
-        verdict = judge(outcome, past, JobSettings())
+        verdict = decide_verdict(outcome, past, JobSettings())
         ended.append(EndedAttempt(*about, outcome, exit_code, started, seconds, verdict))
     jobs = [EndedJob(i, campaigns[i], kinds[i], outcome, exit_code, node, reason, started) for i in job_ids]
     put_ended(conn, cluster_id, ended, jobs)

@@ -19,11 +19,11 @@ from cigri.database import Database
 from cigri.errors import DatabaseUnavailable
 from cigri.flow.clusters import put_cluster
 from cigri.flow.dependencies import NewDependency
-from cigri.flow.kill_requests import ask_kills
+from cigri.flow.kill_requests import request_kills
 from cigri.flow.submissions import put_campaign
 from cigri.flow.views.invariants import examine
 from cigri.gateway.transport_gateway import TransportGateway
-from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.settings.sections import PolicySettings, Settings
 from cigri.states import KillReason
 from cigri.submission.new_campaign import new_campaign
@@ -125,8 +125,8 @@ class Grid:
             parameters = found.parameters()
             return put_campaign(conn, new_campaign(found, self.site.user), parameters, sums=sums, after=waits_for)
 
-    def cycle(self) -> Report:
-        report: Report = Counter()
+    def cycle(self) -> PassReport:
+        report: PassReport = Counter()
         for module in CYCLE:
             report.update(module.run_once(self.tools))
         return report
@@ -156,7 +156,7 @@ class Grid:
     def kill_all_jobs(self) -> None:
         with self.database.begin() as conn:
             ids = list(conn.execute(text("SELECT id FROM jobs WHERE state <> 'ended'")).scalars())
-            assert ask_kills(conn, ids, KillReason.USER, "test") == len(ids)
+            assert request_kills(conn, ids, KillReason.USER, "test") == len(ids)
 
     def executions(self) -> Counter[int]:
         """How often each task really ran, as counted on the cluster."""

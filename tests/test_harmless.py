@@ -12,8 +12,8 @@ from cigri.cli.command import print_json
 from cigri.database import Database
 from cigri.errors import DescriptionError
 from cigri.flow.events import NewEvent, put_events
-from cigri.formats.untrusted_text import EscapingFormatter, one_line, safe, safe_json
-from cigri.presentation.failure_groups import last_said
+from cigri.formats.untrusted_text import EscapingFormatter, escape_line, escape_text, safe_json
+from cigri.presentation.failure_groups import last_stderr_line
 from cigri.states import EventLevel
 from tests.grid import Grid
 
@@ -23,9 +23,9 @@ STEERS = [char for char in EVIL if not char.isprintable()]
 
 
 def test_what_steers_a_terminal_is_spelled_out() -> None:
-    assert safe(EVIL) == SEEN
-    assert safe("é 日本\n\tx") == "é 日本\n\tx"
-    assert one_line("one\ntwo\tthree") == r"one\ntwo\tthree"
+    assert escape_text(EVIL) == SEEN
+    assert escape_text("é 日本\n\tx") == "é 日本\n\tx"
+    assert escape_line("one\ntwo\tthree") == r"one\ntwo\tthree"
 
 
 def test_json_is_the_same_and_harmless(capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,7 +51,7 @@ def test_standard_error_is_one_line_of_an_event(local: Grid) -> None:
     local.run_until(lambda: local.counts() == {"failed": 1})
     message = local.one("SELECT message FROM events WHERE code = 'TASK_FAILED'")
     assert message == r"failure, exit code 3; stderr ends: first\n2026-01-01 ERROR forged\n\x1b[2Jlast"
-    assert last_said(message) == r"\x1b[2Jlast"
+    assert last_stderr_line(message) == r"\x1b[2Jlast"
 
 
 def test_the_log_holds_nothing_that_steers() -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from cigri.settings.cluster_config import ClusterConfig
-from cigri.settings.job_types import has_to_leave, hours_of, is_besteffort, may_start, never
+from cigri.settings.job_types import has_to_leave, hours_of, is_besteffort, may_start, why_never_starts
 from cigri.settings.operating_hours import OperatingHours, parse_hours
 from cigri.settings.sections import HoursSettings
 
@@ -96,7 +96,7 @@ def test_a_semi_best_effort_job_leaves_the_queue_only_if_it_came_as_a_normal_one
 def test_what_can_never_run_is_told(
     type: str, hours: OperatingHours | None, walltime: int, overrun: bool, why: str
 ) -> None:
-    told = never(type, hours, DAY, walltime, overrun=overrun)
+    told = why_never_starts(type, hours, DAY, walltime, overrun=overrun)
     assert (why in told) if why else told == ""
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import text
 
 from cigri.errors import ConfigError
 from cigri.runtime.logging_setup import MOST_KNOWN, RepeatFilter
-from cigri.runtime.pass_context import has_news
+from cigri.runtime.pass_context import is_noteworthy
 from cigri.settings.loading import load
 from tests.grid import Grid, until
 
@@ -81,9 +81,9 @@ def test_a_level_that_there_is_not_is_refused() -> None:
 
 
 def test_news_is_what_does_not_happen_in_each_pass() -> None:
-    assert not has_news({"clusters": 3, "forecasts": 7, "offers": 2})
-    assert has_news({"clusters": 3, "ended jobs": 1})
-    assert not has_news({"ended jobs": 0})
+    assert not is_noteworthy({"clusters": 3, "forecasts": 7, "offers": 2})
+    assert is_noteworthy({"clusters": 3, "ended jobs": 1})
+    assert not is_noteworthy({"ended jobs": 0})
 
 
 @contextmanager

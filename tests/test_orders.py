@@ -15,7 +15,7 @@ from cigri.errors import SubmissionRefused, UnreadableOutput
 from cigri.flow.clusters import ClusterRow
 from cigri.gateway import requests
 from cigri.gateway.requests import ClusterRequest
-from cigri.gateway.shell_rendering import RenderedRequest, say, say_all
+from cigri.gateway.shell_rendering import RenderedRequest, render, render_all
 from cigri.gateway.transport_gateway import TransportGateway
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.shell.results import ShellResult
@@ -83,19 +83,19 @@ def test_the_list_above_is_complete() -> None:
 
 @pytest.mark.parametrize("order", ALL, ids=lambda order: type(order).__name__)
 def test_each_order_has_words(order: ClusterRequest[Any]) -> None:
-    said = say(order, CLUSTER, SLURM({}))
+    said = render(order, CLUSTER, SLURM({}))
     assert said.text
-    assert say(said, CLUSTER, SLURM({})) is said
+    assert render(said, CLUSTER, SLURM({})) is said
     assert ("/grids/abcd" in said.text) == (hasattr(order, "grid") or order is SUBMIT)
 
 
 def test_capacity_and_jobs_are_one_question_where_that_costs_less() -> None:
     capacity, queue, jobs = requests.ReadCapacity(), requests.ReadCapacity("night"), requests.ListJobs("cigri.")
-    together = say_all([requests.ReadFrontEndLoad(), capacity, jobs], CLUSTER, LOCAL).text
+    together = render_all([requests.ReadFrontEndLoad(), capacity, jobs], CLUSTER, LOCAL).text
     assert LOCAL.overview("cigri.") in together
     assert together.count("printf '\\n%s %s %s\\n'") == 2
-    assert say_all([queue, jobs], CLUSTER, LOCAL).text.count("printf '\\n%s %s %s\\n'") == 2
-    assert say_all([capacity, jobs], CLUSTER, SLURM({})).text.count("printf '\\n%s %s %s\\n'") == 2
+    assert render_all([queue, jobs], CLUSTER, LOCAL).text.count("printf '\\n%s %s %s\\n'") == 2
+    assert render_all([capacity, jobs], CLUSTER, SLURM({})).text.count("printf '\\n%s %s %s\\n'") == 2
 
 
 @pytest.mark.process
@@ -104,7 +104,7 @@ def test_an_answer_without_sense_harms_no_other_that_came_with_it(tmp_path: Path
     cluster = CLUSTER._replace(config=CLUSTER.config.model_copy(update={"directory": str(tmp_path)}))
     void, tail = requests.VoidBatch("abcd", 12, 34), requests.ReadStreamTail("abcd", KEY, 1, "err", 9)
     with closing(TransportGateway()) as gateway:
-        answers = gateway.ask_all(cluster, getpass.getuser(), [void, tail])
+        answers = gateway.request_all(cluster, getpass.getuser(), [void, tail])
         assert gateway.commands.total() == 1
     assert answers.of(tail) is None
     with pytest.raises(UnreadableOutput, match="not voided"):
@@ -125,7 +125,7 @@ def test_what_is_wrong_with_an_order_is_known_before_anything_is_sent() -> None:
 
 def test_a_batch_that_cannot_be_written_is_refused() -> None:
     with pytest.raises(SubmissionRefused, match="written to the cluster: no room"):
-        say(SUBMIT, CLUSTER, LOCAL).read(ShellResult(74, "", "no room\n"))
+        render(SUBMIT, CLUSTER, LOCAL).read(ShellResult(74, "", "no room\n"))
 
 
 class Mute(TransportGateway):
@@ -138,5 +138,5 @@ class Mute(TransportGateway):
 def test_where_there_is_nothing_to_ask_no_command_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SLURM, "nodes", Driver.nodes)
     with closing(Mute()) as gateway:
-        assert gateway.ask(CLUSTER, "nobody", requests.ListNodes()) is None
+        assert gateway.request(CLUSTER, "nobody", requests.ListNodes()) is None
         assert gateway.commands.total() == 0

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 import pytest
 
-from cigri.formats.json_values import INLINE, plain, typed
+from cigri.formats.json_values import INLINE, from_json_value, to_json_value
 
 
 class Colour(StrEnum):
@@ -37,19 +37,19 @@ PLAIN = {
 
 
 def test_the_fields_of_an_inline_field_stand_beside_the_others() -> None:
-    assert plain(OUTER) == PLAIN
+    assert to_json_value(OUTER) == PLAIN
 
 
 def test_what_was_made_plain_becomes_what_it_was() -> None:
-    assert typed(Outer, PLAIN) == OUTER
-    assert isinstance(typed(Outer, PLAIN).inner.colour, Colour)
+    assert from_json_value(Outer, PLAIN) == OUTER
+    assert isinstance(from_json_value(Outer, PLAIN).inner.colour, Colour)
 
 
 def test_what_a_newer_portal_adds_is_left_out() -> None:
-    assert typed(Outer, PLAIN | {"new": 1}) == OUTER
+    assert from_json_value(Outer, PLAIN | {"new": 1}) == OUTER
 
 
 @pytest.mark.parametrize("wrong", [{}, [], None, PLAIN | {"colour": "blue"}])
 def test_what_is_something_else_is_refused(wrong: object) -> None:
     with pytest.raises(ValueError, match=r"this is no Outer|blue"):
-        typed(Outer, wrong)
+        from_json_value(Outer, wrong)

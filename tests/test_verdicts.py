@@ -6,8 +6,8 @@ from cigri.drivers import RemoteJobState
 from cigri.lifecycle.verdicts import (
     AttemptCounts,
     CheckpointPolicy,
+    decide_verdict,
     is_proof,
-    judge,
     outcome_of_record,
     outcome_of_state,
 )
@@ -63,7 +63,7 @@ def test_without_a_record_the_history_decides(state: RemoteJobState, kill: KillR
 @pytest.mark.parametrize("kill", [None, *KillReason])
 @pytest.mark.parametrize("state", list(RemoteJobState))
 def test_without_a_record_nothing_is_ever_a_success(state: RemoteJobState, kill: KillReason | None) -> None:
-    verdict = judge(outcome_of_state(state, kill), FRESH, LIMITS)
+    verdict = decide_verdict(outcome_of_state(state, kill), FRESH, LIMITS)
     assert verdict.state is not TaskState.DONE
 
 
@@ -119,7 +119,7 @@ def test_when_the_batch_systems_word_is_enough(state: RemoteJobState, exit_code:
 def test_the_task_goes_where_the_rule_says(
     outcome: Outcome, past: AttemptCounts, state: TaskState, priority: int
 ) -> None:
-    verdict = judge(outcome, past, LIMITS)
+    verdict = decide_verdict(outcome, past, LIMITS)
     assert (verdict.state, verdict.priority) == (state, priority)
 
 
@@ -181,5 +181,5 @@ def test_a_task_that_was_signalled_before_it_died_may_have_saved(
 
 @pytest.mark.parametrize("outcome", list(Outcome))
 def test_every_outcome_has_a_verdict_that_counts_at_most_one_thing(outcome: Outcome) -> None:
-    verdict = judge(outcome, FRESH, LIMITS)
+    verdict = decide_verdict(outcome, FRESH, LIMITS)
     assert verdict.failures + verdict.deaths + verdict.resubmissions + verdict.checkpoints <= 1

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from cigri.api_models.changes import ActionResult
-from cigri.cli.command import DONE, FAILED, CommandParser, complain, ids, print_json, safe
+from cigri.cli.command import DONE, FAILED, CommandParser, escape_text, ids, print_error, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.dispatch import GridClient
 from cigri.errors import CigriError, DatabaseUnavailable, PortalUnavailable
-from cigri.formats.json_values import plain
+from cigri.formats.json_values import to_json_value
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -55,15 +55,15 @@ def carry_out(act: Action, wanted: Sequence[int], options: "Namespace") -> int:
             if not options.json:
                 _tell(result, options.verbose)
     if options.json:
-        print_json(plain(results))
+        print_json(to_json_value(results))
     return DONE if all(result.done for result in results) else FAILED
 
 
 def _tell(result: ActionResult, verbose: bool) -> None:
     if not result.done:
-        complain(result.message)
+        print_error(result.message)
         return
-    print(safe(result.message))
+    print(escape_text(result.message))
     if verbose and result.details:
-        print(f"  {safe(result.details)}")
+        print(f"  {escape_text(result.details)}")
     sys.stdout.flush()

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from cigri.api_models.submissions import BackendOptionTableView
 from cigri.backend_options import IGNORED, ClusterBackendOptions
-from cigri.cli.command import print_json, safe
+from cigri.cli.command import escape_text, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.submissions import backend_options
-from cigri.formats.json_values import plain
+from cigri.formats.json_values import to_json_value
 
 OPTION_COLUMNS = ("OPTION", "ATTRIBUTE", "OVERRIDES", "MEANING")
 
@@ -32,10 +32,13 @@ def show_tables(choices: Sequence[ClusterBackendOptions], output: str) -> None:
     """What the clusters that are named in the choices take, or all."""
     named = sorted({choice.cluster for choice in choices if choice.cluster})
     with open_grid() as grid:
-        tables = grid.ask(backend_options, clusters=named)
+        tables = grid.call(backend_options, clusters=named)
     if output == "json":
         print_json(
-            {table.driver: {"clusters": table.clusters, "options": plain(table.options or [])} for table in tables}
+            {
+                table.driver: {"clusters": table.clusters, "options": to_json_value(table.options or [])}
+                for table in tables
+            }
         )
         return
     for table in tables:
@@ -45,10 +48,10 @@ def show_tables(choices: Sequence[ClusterBackendOptions], output: str) -> None:
 def _show(table: BackendOptionTableView) -> None:
     title = f"{table.driver} ({', '.join(table.clusters)})"
     if not table.options:
-        print(safe(f"{title} {IGNORED if table.options is None else 'takes no such options'}"))
+        print(escape_text(f"{title} {IGNORED if table.options is None else 'takes no such options'}"))
         return
-    print(safe(f"{title}:"))
+    print(escape_text(f"{title}:"))
     print_table(OPTION_COLUMNS, list(map(tuple, table.options)), prose=("OPTION", "ATTRIBUTE", "MEANING"))
     if table.note:
-        print(safe(table.note))
+        print(escape_text(table.note))
     print()

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cigri.cli.command import DONE, LONGEST_ID, CommandParser, complain, ids, print_json, told_even_if_lost
+from cigri.cli.command import DONE, LONGEST_ID, CommandParser, ids, print_error, print_json, told_even_if_lost
 from cigri.cli.description_source import DescriptionSource
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.campaign_changes import resubmit_tasks, set_priority
@@ -16,11 +16,11 @@ from cigri.endpoints.descriptions import description
 from cigri.endpoints.dispatch import GridClient
 from cigri.endpoints.submissions import add_tasks as asked_to_add
 from cigri.errors import CigriError, DescriptionError, UsageError
-from cigri.formats.json_values import plain
+from cigri.formats.json_values import to_json_value
 from cigri.formats.priority import HOW_PRIORITY, MOST_PRIORITY
 
 if TYPE_CHECKING:
-    from cigri.flow.tasks import Span
+    from cigri.flow.tasks import TaskRange
 
 
 def add_tasks(sources: Sequence[DescriptionSource], options: argparse.Namespace) -> int:
@@ -44,7 +44,7 @@ def add_tasks(sources: Sequence[DescriptionSource], options: argparse.Namespace)
 
 def _send_files(grid: GridClient, campaign_id: int, parameters: Sequence[object], base: Path) -> str:
     """Those that the tasks take along, if they do: the sum of their list."""
-    written = grid.ask(description, campaign_id=campaign_id).described
+    written = grid.call(description, campaign_id=campaign_id).described
     wanted = next((value for key, value in written.items() if key.lower() == "task_inputs" and value), None)
     if wanted is None:
         return ""
@@ -53,7 +53,7 @@ def _send_files(grid: GridClient, campaign_id: int, parameters: Sequence[object]
     from cigri.jdl.parameters import parse_items
 
     named = [{"from": file["path"], "to": file["to"]} for file in wanted["files"]]
-    first = grid.ask(campaign, campaign_id=campaign_id).campaign.total
+    first = grid.call(campaign, campaign_id=campaign_id).campaign.total
     read = read_files(named, parse_items(parameters, []), first, base)
     send_inputs(grid, [*read.files, read.sums])
     return read.sums.sha256
@@ -87,9 +87,9 @@ def read_priority(word: str) -> int:
 def change_priority(campaign_id: int, priority: int, output: str) -> None:
     """From now on; what `gridsub` prints of it."""
     with open_grid() as grid:
-        changed = grid.ask(set_priority, campaign_id=campaign_id, priority=priority)
+        changed = grid.call(set_priority, campaign_id=campaign_id, priority=priority)
     if output == "json":
-        print_json(plain(changed))
+        print_json(to_json_value(changed))
     else:
         print(f"Campaign {changed.id} has priority {changed.priority} among yours")
 
@@ -130,28 +130,28 @@ def resubmit(options: argparse.Namespace) -> int:
     """Say how many tasks wait again."""
     [campaign_id] = options.resubmit
     with open_grid() as grid:
-        redone = grid.ask(resubmit_tasks, campaign_id=campaign_id, tasks=options.tasks, cancelled=options.cancelled)
+        redone = grid.call(resubmit_tasks, campaign_id=campaign_id, tasks=options.tasks, cancelled=options.cancelled)
     number = redone.resubmitted
     if options.output == "json":
-        print_json(plain(redone))
+        print_json(to_json_value(redone))
     elif number:
         what = "" if options.tasks else "cancelled " if options.cancelled else "failed "
         print(f"{number} {what}task{'s' if number > 1 else ''} of campaign {campaign_id} will be done again")
     else:
         done = "was cancelled" if options.cancelled else "has failed"
-        complain(f"no task of campaign {campaign_id} {done}: nothing is to be done again")
+        print_error(f"no task of campaign {campaign_id} {done}: nothing is to be done again")
     return DONE
 
 
-def _spans(text: str) -> "list[Span]":
+def _spans(text: str) -> "list[TaskRange]":
     """Numbers of tasks as typed, in order and without what is said twice."""
-    typed: list[Span] = []
+    typed: list[TaskRange] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not _is_number(first) or (dash and not _is_number(last)) or int(last or first) < int(first):
             raise argparse.ArgumentTypeError(f"{part.strip()!r} is no task; write 3, or 3,5, or 3,7-9")
         typed.append((int(first), int(last or first)))
-    spans: list[Span] = []
+    spans: list[TaskRange] = []
     for first_task, last_task in sorted(typed):
         if spans and first_task <= spans[-1][1]:
             spans[-1] = spans[-1][0], max(spans[-1][1], last_task)

@@ -19,7 +19,15 @@ from cigri.cli.table_printing import print_fields, print_table
 from cigri.formats.units import localised
 from cigri.lifecycle.dependency_gates import sentences
 from cigri.presentation.failure_groups import as_ranges
-from cigri.presentation.formatting import STATE_LETTERS, duration, moment, percent, rate, shortened, size
+from cigri.presentation.formatting import (
+    STATE_LETTERS,
+    format_duration,
+    format_percent,
+    format_rate,
+    format_size,
+    format_time,
+    shortened,
+)
 from cigri.states import CampaignState, CampaignType
 
 # What `gridstat` shows of a test campaign.
@@ -72,7 +80,7 @@ NEXT_STEPS = {
 def print_list(campaigns: Sequence[CampaignView], now: datetime, headerless: bool) -> None:
     """What `gridstat` shows without an ID: a line for each campaign."""
     rows = [
-        (c.id, c.name, c.user, moment(c.submitted_at), letters(c), progress(c), end(c, now, with_date=False))
+        (c.id, c.name, c.user, format_time(c.submitted_at), letters(c), progress(c), end(c, now, with_date=False))
         for c in campaigns
     ]
     print_table(CAMPAIGN_COLUMNS, rows, prose=("Name",), headerless=headerless)
@@ -81,12 +89,12 @@ def print_list(campaigns: Sequence[CampaignView], now: datetime, headerless: boo
 def print_summary(campaigns: Sequence[CampaignView], now: datetime, headerless: bool) -> None:
     """A line each, and their sum."""
     rows: list[tuple[object, ...]] = [
-        (c.id, c.name, c.user, letters(c), *_counts(c), rate(c.throughput), end(c, now, with_date=False))
+        (c.id, c.name, c.user, letters(c), *_counts(c), format_rate(c.throughput), end(c, now, with_date=False))
         for c in campaigns
     ]
     sums = [sum(numbers) for numbers in zip(*map(_counts, campaigns), strict=True)]
     speed = sum(c.throughput or 0 for c in campaigns if c.is_open)
-    rows.append(("total", f"{len(campaigns)} campaigns", None, None, *sums, rate(speed), None))
+    rows.append(("total", f"{len(campaigns)} campaigns", None, None, *sums, format_rate(speed), None))
     print_table(SUMMARY_COLUMNS, rows, prose=("Name",), headerless=headerless)
 
 
@@ -123,7 +131,7 @@ def print_errors(errors: Sequence[ErrorView], headerless: bool) -> None:
             alike[-1].cluster,
             alike[-1].job_id,
             sum(error.times for error in alike),
-            moment(max(error.last_at for error in alike)),
+            format_time(max(error.last_at for error in alike)),
             " ".join(alike[-1].message.split()),  # the end of it tells most
         )
         for alike in gather_errors(errors)
@@ -143,36 +151,36 @@ def letters(campaign: CampaignView) -> str:
 
 def progress(campaign: CampaignView) -> str:
     """Tasks done of all, and their share where there are tasks: `3/10 (30%)`."""
-    share = percent(campaign.done, campaign.total)
+    share = format_percent(campaign.done, campaign.total)
     return f"{campaign.done}/{campaign.total}" + (f" ({share})" if share else "")
 
 
 def end(campaign: CampaignView, now: datetime, *, with_date: bool) -> str | None:
     """When it ended or will end; None while nobody knows."""
     if not campaign.is_open:
-        return moment(campaign.ended_at)
+        return format_time(campaign.ended_at)
     if campaign.uncollected and not campaign.waiting + campaign.assigned:
         return f"once {_to_come(campaign)}" if with_date else None
     is_going_on = campaign.state is CampaignState.IN_TREATMENT and not campaign.is_held
     if campaign.eta is None or not is_going_on or not campaign.blocked + campaign.waiting + campaign.assigned:
         return None
     seconds = (campaign.eta - now).total_seconds()
-    remaining = f"in {duration(seconds)}" if seconds > 0 else "at any moment"
+    remaining = f"in {format_duration(seconds)}" if seconds > 0 else "at any moment"
     if not with_date:
         return remaining
-    between = f", 90 %: {moment(campaign.eta_low)} to {moment(campaign.eta_high)}" if campaign.eta_low else ""
-    return f"{moment(campaign.eta)} ({remaining}{between})"
+    between = f", 90 %: {format_time(campaign.eta_low)} to {format_time(campaign.eta_high)}" if campaign.eta_low else ""
+    return f"{format_time(campaign.eta)} ({remaining}{between})"
 
 
 def _task_duration(c: CampaignView) -> str | None:
     if c.mean is None:
         return None
-    spread = f", deviation {duration(c.deviation)}" if c.deviation is not None else ""
-    return f"{duration(c.mean)} on average{spread}"
+    spread = f", deviation {format_duration(c.deviation)}" if c.deviation is not None else ""
+    return f"{format_duration(c.mean)} on average{spread}"
 
 
 def _median(c: CampaignView) -> str | None:
-    return f"{duration(c.median)}, 95 % within {duration(c.p95)}" if c.median and c.p95 else None
+    return f"{format_duration(c.median)}, 95 % within {format_duration(c.p95)}" if c.median and c.p95 else None
 
 
 def _fields(whole: CampaignDetail, now: datetime) -> list[tuple[str, object]]:
@@ -181,15 +189,15 @@ def _fields(whole: CampaignDetail, now: datetime) -> list[tuple[str, object]]:
     counts += f"{c.waiting} waiting, {c.assigned} in jobs, {c.done} done, {c.failed} failed, {c.cancelled} cancelled"
     kind = "" if c.type == "default" else f", {c.type}"
     held = ", held" if c.is_held and c.is_open else ""
-    archived = f", archived {moment(c.archived_at)}" if c.archived_at else ""
+    archived = f", archived {format_time(c.archived_at)}" if c.archived_at else ""
     jobs = f"; running jobs: {c.running}" if c.is_open else ""
-    speed = rate(c.throughput)
+    speed = format_rate(c.throughput)
     return [
         ("Campaign", c.id),
         ("Name", c.name),
         ("User", c.user),
         ("Project", c.project),
-        ("Submitted", moment(c.submitted_at)),
+        ("Submitted", format_time(c.submitted_at)),
         ("State", f"{c.state.replace('_', ' ')}{held}{kind}{archived}"),
         ("Priority", _priority(c)),
         ("Progress", progress(c)),
@@ -206,7 +214,7 @@ def _fields(whole: CampaignDetail, now: datetime) -> list[tuple[str, object]]:
 
 
 def _outputs(whole: CampaignDetail) -> str | None:
-    c, until = whole.campaign, moment(whole.files_until)
+    c, until = whole.campaign, format_time(whole.files_until)
     facts = [collecting(c)] if c.collected + c.uncollected + c.lost else []
     facts += [f"on clusters until {until}; `gridget {c.id}` brings them"] if until and not c.collected else []
     return "; ".join(facts) or None
@@ -215,14 +223,14 @@ def _outputs(whole: CampaignDetail) -> str | None:
 def collecting(c: CampaignView) -> str:
     """What has come of the outputs that come by themselves, and what has not."""
     facts = [f"{c.collected} of {c.collected + c.uncollected + c.lost} collected"]
-    facts += [f"{size(c.uncollected_bytes)} to come"] if c.uncollected else []
+    facts += [f"{format_size(c.uncollected_bytes)} to come"] if c.uncollected else []
     facts += [f"{c.lost} given up"] if c.lost else []
     return ", ".join(facts)
 
 
 def _to_come(c: CampaignView) -> str:
     whose = "1 task" if c.uncollected == 1 else f"{c.uncollected} tasks"
-    return f"the outputs of {whose} ({size(c.uncollected_bytes)}) have come"
+    return f"the outputs of {whose} ({format_size(c.uncollected_bytes)}) have come"
 
 
 def _priority(c: CampaignView) -> str | None:
@@ -283,9 +291,9 @@ def _share(share: CampaignClusterStatus) -> tuple[object, ...]:
         part.done,
         part.failed,
         part.resubmitted,
-        rate(part.throughput),
-        duration(part.mean),
-        duration(part.deviation),
+        format_rate(part.throughput),
+        format_duration(part.mean),
+        format_duration(part.deviation),
     )
 
 

@@ -5,10 +5,10 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from cigri.api_models.clusters import ClusterStatus, ClusterUsagePeriod, ClusterView
-from cigri.cli.command import safe
+from cigri.cli.command import escape_text
 from cigri.cli.table_printing import print_fields, print_table
 from cigri.formats.units import localised
-from cigri.presentation.formatting import moment
+from cigri.presentation.formatting import format_time
 
 CLUSTER_COLUMNS = ("Id", "Name", "Driver", "Host", "State", "Free", "Total", "Ours running", "Ours waiting", "Reason")
 USAGE_COLUMNS = ("Cluster", "From", "Total", "Used", "Ours", "Free", "Unavailable")
@@ -39,7 +39,7 @@ def print_info(status: ClusterStatus, hours: str) -> None:
             ("Host", status.host),
             ("State", status.state),
             ("Reason", _reason(status)),
-            ("Visited", moment(c.visited_at)),
+            ("Visited", format_time(c.visited_at)),
             ("Cores", None if c.total is None else f"{c.total}: {', '.join(_cores(c))}"),
             ("Left out as sick", ", ".join(c.sick_nodes) or None),
             ("Drained nodes", ", ".join(c.drained_nodes) or None),
@@ -52,7 +52,7 @@ def print_info(status: ClusterStatus, hours: str) -> None:
 
 def print_usage(usage: Sequence[ClusterUsagePeriod], headerless: bool) -> None:
     """What `gridclusters -u` shows: mean cores of each cluster in each period, by the time when it began."""
-    rows = [(u.cluster, moment(u.at), u.total, u.used, u.used_by_us, u.free, u.unavailable) for u in usage]
+    rows = [(u.cluster, format_time(u.at), u.total, u.used, u.used_by_us, u.free, u.unavailable) for u in usage]
     print_table(USAGE_COLUMNS, rows, headerless=headerless)
 
 
@@ -62,7 +62,7 @@ def print_bars(clusters: Sequence[ClusterStatus]) -> None:
     for status in clusters:
         cluster = status.cluster
         cores = cluster.total if cluster.total is not None else "not visited yet"
-        print(f"{safe(cluster.name)} ({cores}{' cores' if cluster.total is not None else ''}, {status.state})")
+        print(f"{escape_text(cluster.name)} ({cores}{' cores' if cluster.total is not None else ''}, {status.state})")
         amounts = _amounts(cluster)
         if sum(amounts):
             print(

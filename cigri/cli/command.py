@@ -18,11 +18,11 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from cigri.cli.text_wrapping import folded, width_of
+from cigri.cli.text_wrapping import width_of, wrap_text
 from cigri.errors import CigriError, ConfigError, DatabaseUnavailable, UsageError
 from cigri.formats.id_ranges import LONGEST_ID as LONGEST_ID  # for all commands
 from cigri.formats.id_ranges import read_ids
-from cigri.formats.untrusted_text import safe as safe  # for all commands
+from cigri.formats.untrusted_text import escape_text as escape_text  # for all commands
 from cigri.formats.untrusted_text import safe_json
 
 if TYPE_CHECKING:
@@ -100,15 +100,15 @@ def command(body: Callable[[list[str]], int]) -> Callable[[Sequence[str] | None]
         except SystemExit as done:  # argparse has printed help or an error
             return done.code if isinstance(done.code, int) else FAILED
         except CigriError as error:
-            complain(str(error))
+            print_error(str(error))
             return BAD_USAGE if isinstance(error, UsageError | ConfigError) else FAILED
         except Exception as error:
             if isinstance(error, OSError) and error.errno in OF_THE_HOST:
                 _close_output()
-                complain(_refused_by_host(error))
+                print_error(_refused_by_host(error))
                 return FAILED
             traceback.print_exc()
-            complain("this is a bug in CiGri: please report the lines above")
+            print_error("this is a bug in CiGri: please report the lines above")
             return FAILED
         return status
 
@@ -133,7 +133,7 @@ def told_even_if_lost(sentence: Callable[[], str]) -> Iterator[None]:
         yield
         sys.stdout.flush()
     except OSError:
-        complain(sentence())
+        print_error(sentence())
         raise
 
 
@@ -174,12 +174,12 @@ def ids(text: str) -> list[int]:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def complain(message: str) -> None:
+def print_error(message: str) -> None:
     """A line for a person, on standard error, under the command's name; on a terminal as many as it takes."""
-    lines = f"{os.path.basename(sys.argv[0])}: {safe(message)}".splitlines()
+    lines = f"{os.path.basename(sys.argv[0])}: {escape_text(message)}".splitlines()
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
     for line in lines:
-        parts = folded(line, width) if width and width_of(line) > width else [line]
+        parts = wrap_text(line, width) if width and width_of(line) > width else [line]
         print("\n".join(parts), file=sys.stderr)
 
 

@@ -3,7 +3,7 @@
 import sys
 import time
 
-from cigri.presentation.formatting import size
+from cigri.presentation.formatting import format_size
 
 TOLD_AGAIN = 0.5  # seconds between two lines on a terminal
 
@@ -31,4 +31,6 @@ class DownloadProgress:
     @property
     def summary(self) -> str:
         seconds = time.monotonic() - self._begun
-        return f"{self.files} files, {size(self.bytes)} in {seconds:.1f} s ({size(self.bytes / seconds)}/s)"
+        return (
+            f"{self.files} files, {format_size(self.bytes)} in {seconds:.1f} s ({format_size(self.bytes / seconds)}/s)"
+        )

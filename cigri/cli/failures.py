@@ -6,11 +6,19 @@ from typing import TYPE_CHECKING
 
 from cigri.api_models.campaigns import CampaignView
 from cigri.api_models.failures import ErrorView, FailureGroup
-from cigri.cli.command import DONE, complain, print_json, safe
-from cigri.formats.json_values import plain
+from cigri.cli.command import DONE, escape_text, print_error, print_json
+from cigri.formats.json_values import to_json_value
 from cigri.presentation.exit_codes import explain
-from cigri.presentation.failure_groups import TASK_FAILED, TaskFailure, alike, as_ranges, headline, kind_of, last_said
-from cigri.presentation.formatting import moment
+from cigri.presentation.failure_groups import (
+    TASK_FAILED,
+    TaskFailure,
+    as_ranges,
+    failure_group,
+    group_failures,
+    headline,
+    last_stderr_line,
+)
+from cigri.presentation.formatting import format_time
 from cigri.states import Outcome
 
 if TYPE_CHECKING:
@@ -26,12 +34,12 @@ GATHERED_FROM = 3  # events that are alike
 def show_failed(campaign: CampaignView, kinds: Sequence[FailureGroup], *, as_json: bool) -> int:
     """All kinds, and what may be done."""
     if as_json:
-        print_json(plain(kinds))
+        print_json(to_json_value(kinds))
     elif kinds:
         for line in _lines(campaign, kinds):
-            print(safe(line))
+            print(escape_text(line))
     else:
-        complain(f"no task of campaign {campaign.id} has failed")
+        print_error(f"no task of campaign {campaign.id} has failed")
     return DONE
 
 
@@ -39,7 +47,7 @@ def print_kinds(campaign: CampaignView, kinds: Sequence[FailureGroup]) -> None:
     """The most frequent kinds, under a campaign."""
     print()
     for kind in kinds[:MOST_KINDS]:
-        print(safe(headline(kind)))
+        print(escape_text(headline(kind)))
     left = f"{len(kinds) - MOST_KINDS} other kinds of failures; " if len(kinds) > MOST_KINDS else ""
     seen = sum(kind.number for kind in kinds)
     cut = f"the last {seen} of {campaign.failed} were looked at; " if campaign.failed > seen else ""
@@ -48,14 +56,14 @@ def print_kinds(campaign: CampaignView, kinds: Sequence[FailureGroup]) -> None:
     )
 
 
-def gather(events: "Sequence[EventView]") -> "list[list[EventView]]":
+def group_events(events: "Sequence[EventView]") -> "list[list[EventView]]":
     """In the order of events; failures of tasks that are many and alike together, where the last of them stands."""
     by_id = {event.id: event for event in events}
     failed = [event for event in events if event.code == TASK_FAILED]
     places: dict[int, list[EventView]] = {}
     for is_open in (True, False):
         failures = [_failure_of_event(event) for event in failed if (event.closed_at is None) is is_open]
-        for kind in alike(failures):
+        for kind in group_failures(failures):
             together = [by_id[failure.event_id or 0] for failure in kind]
             together.sort(key=_id)
             entries = [together] if len(together) >= GATHERED_FROM else [[event] for event in together]
@@ -68,7 +76,7 @@ def gather_errors(errors: Sequence[ErrorView]) -> list[list[ErrorView]]:
     """The same of errors to fix, which tell in their messages how tasks ended."""
     by_id = {error.id: error for error in errors}
     entries = [[error] for error in errors if error.code != TASK_FAILED]
-    for kind in alike(_failure_of_error(error) for error in errors if error.code == TASK_FAILED):
+    for kind in group_failures(_failure_of_error(error) for error in errors if error.code == TASK_FAILED):
         together = sorted((by_id[failure.event_id or 0] for failure in kind), key=_id)
         entries += [together] if len(together) >= GATHERED_FROM else [[error] for error in together]
     return sorted(entries, key=lambda together: together[-1].id)
@@ -78,7 +86,7 @@ def _failure_of_error(error: ErrorView) -> TaskFailure:
     ended = ENDED.match(error.message)
     outcome = Outcome(ended[1]) if ended else None
     exit_code = int(ended[2]) if ended and ended[2] != "None" else None
-    task, words = error.task_id or -1, last_said(error.message)
+    task, words = error.task_id or -1, last_stderr_line(error.message)
     return TaskFailure(error.campaign_id, task, error.cluster, outcome, exit_code, words, error.job_id, error.id)
 
 
@@ -91,9 +99,9 @@ def gathered_text(events: "Sequence[EventView]") -> str:
     state = f"closed by {last.closed_by}" if last.closed_at else "open"
     return "\n".join(
         [
-            headline(kind_of(failures)),
+            headline(failure_group(failures)),
             *([f"    exit code {last.exit_code}: {means}"] if means else []),
-            f"    campaign {last.campaign_id}, tasks {tasks}; {state}, the last at {moment(last.last_at)}",
+            f"    campaign {last.campaign_id}, tasks {tasks}; {state}, the last at {format_time(last.last_at)}",
             f"    events {as_ranges([event.id for event in events], MOST_RANGES)}",
             f"    `gridevents -e {last.id}` shows the last one, `gridstat -j {last.job_id} -E` all that its job wrote",
         ]
@@ -102,7 +110,7 @@ def gathered_text(events: "Sequence[EventView]") -> str:
 
 def _failure_of_event(event: "EventView") -> TaskFailure:
     task = -1 if event.task is None else event.task
-    ended = (event.outcome, event.exit_code, last_said(event.message))
+    ended = (event.outcome, event.exit_code, last_stderr_line(event.message))
     return TaskFailure(event.campaign_id or 0, task, event.cluster, *ended, event.job_id, event.id)
 
 

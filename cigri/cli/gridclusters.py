@@ -4,7 +4,7 @@ from argparse import ArgumentTypeError, Namespace
 from collections.abc import Mapping, Sequence
 
 from cigri.api_models.clusters import ClusterStatus
-from cigri.cli.command import DONE, CommandParser, command, complain, print_json
+from cigri.cli.command import DONE, CommandParser, command, print_error, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.clusters import (
     LONGEST_PAST,
@@ -16,7 +16,7 @@ from cigri.endpoints.clusters import (
     properties,
 )
 from cigri.endpoints.dispatch import GridClient
-from cigri.formats.json_values import plain
+from cigri.formats.json_values import to_json_value
 
 EXAMPLES = """\
   gridclusters             all clusters: state, free cores, our jobs
@@ -39,12 +39,12 @@ def main(argv: list[str]) -> int:
             return _properties(grid, asked)
         if asked.usage:
             return _usage(grid, asked)
-        told = grid.ask(clusters, names=asked.clusters)
-        hours = grid.ask(cluster_hours, names=asked.clusters) if asked.infos else {}
+        told = grid.call(clusters, names=asked.clusters)
+        hours = grid.call(cluster_hours, names=asked.clusters) if asked.infos else {}
     if asked.json:
-        print_json(plain(told))
+        print_json(to_json_value(told))
     elif not told:
-        complain("no cluster is declared; the operator adds one with `cigri cluster add`")
+        print_error("no cluster is declared; the operator adds one with `cigri cluster add`")
     else:
         _print(told, hours, asked)
     return DONE
@@ -91,22 +91,22 @@ def _print(told: Sequence[ClusterStatus], hours: Mapping[str, str], asked: Names
 def _usage(grid: GridClient, asked: Namespace) -> int:
     from cigri.cli.clusters import print_usage
 
-    usage = grid.ask(cluster_usage, names=asked.clusters, hours=asked.hours or HOURS)
+    usage = grid.call(cluster_usage, names=asked.clusters, hours=asked.hours or HOURS)
     if asked.json:
-        print_json(plain(usage))
+        print_json(to_json_value(usage))
     elif usage:
         print_usage(usage, asked.headerless)
     else:
-        complain(f"nothing is known of the last {asked.hours or HOURS:g} hours; --hours looks further back")
+        print_error(f"nothing is known of the last {asked.hours or HOURS:g} hours; --hours looks further back")
     return DONE
 
 
 def _properties(grid: GridClient, asked: Namespace) -> int:
     from cigri.cli.properties import print_properties
 
-    queues = grid.ask(properties, names=asked.clusters, project=asked.project)
+    queues = grid.call(properties, names=asked.clusters, project=asked.project)
     if asked.json:
-        print_json(plain(queues))
+        print_json(to_json_value(queues))
     else:
         print_properties(queues, asked.headerless)
     return DONE
@@ -115,13 +115,13 @@ def _properties(grid: GridClient, asked: Namespace) -> int:
 def _eligible(grid: GridClient, asked: Namespace) -> int:
     from cigri.cli.properties import print_eligible
 
-    tree = grid.ask(eligible_queues, where=asked.where, names=asked.clusters, project=asked.project)
+    tree = grid.call(eligible_queues, where=asked.where, names=asked.clusters, project=asked.project)
     if asked.json:
         print_json(tree)
     else:
         print_eligible(tree)
     if not tree:
-        complain("no queue satisfies this; `gridclusters --properties` tells what they have")
+        print_error("no queue satisfies this; `gridclusters --properties` tells what they have")
     return DONE
 
 

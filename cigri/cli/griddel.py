@@ -67,7 +67,7 @@ def _parser() -> CommandParser:
 def _asked(parser: CommandParser, options: Namespace) -> tuple[Action, list[int]]:
     campaigns, jobs = targets(parser, options)
     if not jobs:
-        return lambda grid, id: grid.ask(ON_CAMPAIGNS[options.verb], campaign_id=id), campaigns
+        return lambda grid, id: grid.call(ON_CAMPAIGNS[options.verb], campaign_id=id), campaigns
     if options.verb not in ON_JOBS:
         parser.error(f"--{options.verb} is for campaigns; a job can only be killed, or asked for a checkpoint")
-    return lambda grid, id: grid.ask(ON_JOBS[options.verb], job_id=id), jobs
+    return lambda grid, id: grid.call(ON_JOBS[options.verb], job_id=id), jobs

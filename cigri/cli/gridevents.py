@@ -6,14 +6,14 @@ from itertools import starmap
 from typing import Any
 
 from cigri.api_models.events import EventView
-from cigri.cli.command import DONE, FAILED, CommandParser, command, complain, ids, print_json, safe
+from cigri.cli.command import DONE, FAILED, CommandParser, command, escape_text, ids, print_error, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.audit import audit_trail
 from cigri.endpoints.dispatch import GridClient
 from cigri.endpoints.events import event_counts, events, fix_events
 from cigri.endpoints.paging import walk
-from cigri.formats.id_ranges import written_ids
-from cigri.formats.json_values import plain
+from cigri.formats.id_ranges import format_ids
+from cigri.formats.json_values import to_json_value
 
 EVENTS_SHOWN = 100
 LONGEST_PARAMETER = 120
@@ -35,8 +35,8 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     _check(parser, options)
     which = {
-        "campaigns": written_ids(_together(options.campaigns, options.campaign)),
-        "ids": written_ids(_together(options.event)),
+        "campaigns": format_ids(_together(options.campaigns, options.campaign)),
+        "ids": format_ids(_together(options.event)),
         "is_global": options.is_global,
     }
     with open_grid() as grid:
@@ -89,22 +89,22 @@ def _check(parser: CommandParser, options: argparse.Namespace) -> None:
 
 
 def _list(grid: GridClient, which: dict[str, Any], options: argparse.Namespace) -> int:
-    from cigri.cli.failures import MOST_READ, gather, gathered_text
+    from cigri.cli.failures import MOST_READ, gathered_text, group_events
 
     which = which | {"with_closed": options.all}
     if options.json:
-        print_json(plain(walk(grid, events, options.limit or None, **which)))
+        print_json(to_json_value(walk(grid, events, options.limit or None, **which)))
         return DONE
     told = walk(grid, events, MOST_READ if options.limit is None else options.limit or None, **which)
-    entries = gather(told)
+    entries = group_events(told)
     entries = entries[-EVENTS_SHOWN:] if options.limit is None else entries
     for together in entries:
-        print(safe(_written(together[0]) if len(together) == 1 else gathered_text(together)))
-    counts = grid.ask(event_counts, **which)
+        print(escape_text(_written(together[0]) if len(together) == 1 else gathered_text(together)))
+    counts = grid.call(event_counts, **which)
     if options.limit != 0 and (older := counts.chosen - sum(map(len, entries))) > 0:
-        complain(f"{older} older events are not shown: `--limit 0` shows all")
+        print_error(f"{older} older events are not shown: `--limit 0` shows all")
     if not told:
-        complain(_nothing(options, counts.open_global))
+        print_error(_nothing(options, counts.open_global))
     _advise(told, options)
     return DONE
 
@@ -112,12 +112,12 @@ def _list(grid: GridClient, which: dict[str, Any], options: argparse.Namespace) 
 def _audit(grid: GridClient, options: argparse.Namespace) -> int:
     changes = walk(grid, audit_trail, EVENTS_SHOWN if options.limit is None else options.limit or None)
     if options.json:
-        print_json(plain(changes))
+        print_json(to_json_value(changes))
     else:
         from cigri.cli.table_printing import print_table
-        from cigri.presentation.formatting import moment, parameter_words
+        from cigri.presentation.formatting import format_time, parameter_words
 
-        rows = [(moment(one.at), one.user, one.how, one.endpoint, parameter_words(one.asked)) for one in changes]
+        rows = [(format_time(one.at), one.user, one.how, one.endpoint, parameter_words(one.asked)) for one in changes]
         print_table(AUDIT_COLUMNS, rows, prose=("Asked",))
     return DONE
 
@@ -134,7 +134,7 @@ def _nothing(options: argparse.Namespace, elsewhere: int) -> str:
 def _written(event: EventView) -> str:
     """Two or more lines: what, where and when; then the message, indented."""
     from cigri.presentation.exit_codes import explain
-    from cigri.presentation.formatting import moment, parameter_words, shortened
+    from cigri.presentation.formatting import format_time, parameter_words, shortened
 
     state = "closed" if event.closed_at else "open"
     subjects = [f"campaign {event.campaign_id}"] if event.campaign_id else []
@@ -144,7 +144,7 @@ def _written(event: EventView) -> str:
     subjects += [f"job {event.job_id}"] if event.job_id else []
     head = f"{event.id}: ({state}) {event.code} of {', '.join(subjects) or event.subject}"
     head += f" on {event.cluster}" if event.cluster else ""
-    head += f" at {moment(event.last_at)}"
+    head += f" at {format_time(event.last_at)}"
     head += f", {event.times} times" if event.times > 1 else ""
     head += f", closed by {event.closed_by}" if event.closed_by else ""
     means = explain(event.exit_code)
@@ -158,19 +158,19 @@ def _advise(told: Sequence[EventView], options: argparse.Namespace) -> None:
         return
     named = sorted({event.campaign_id for event in is_open if event.campaign_id is not None})
     which = f"-c {','.join(map(str, named))}" if not options.event else f"-e {is_open[0].id}"
-    complain(f"`gridevents {which} --fix` closes them; with --resubmit the failed tasks are done again")
+    print_error(f"`gridevents {which} --fix` closes them; with --resubmit the failed tasks are done again")
 
 
 def _fix(grid: GridClient, which: dict[str, Any], options: argparse.Namespace) -> int:
-    answer = grid.ask(fix_events, **which, resubmit=options.resubmit)
+    answer = grid.call(fix_events, **which, resubmit=options.resubmit)
     if options.json:
-        print_json(plain(answer))
+        print_json(to_json_value(answer))
     elif answer.fixed:
         number = f"{answer.fixed} event{'s are' if answer.fixed > 1 else ' is'}"
         print(f"{number} closed{', failed tasks wait again' * options.resubmit}")
     else:
         failed = answer.failed_before
-        complain("nothing to fix: no open event" + "".join(starmap(_accepted, failed.items())))
+        print_error("nothing to fix: no open event" + "".join(starmap(_accepted, failed.items())))
         return FAILED if failed else DONE
     return DONE
 

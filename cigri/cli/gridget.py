@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cigri.api_models.campaigns import CampaignDetail
 from cigri.api_models.files import TaskOutputSummary
-from cigri.cli.command import DONE, FAILED, CommandParser, command, complain, ids
+from cigri.cli.command import DONE, FAILED, CommandParser, command, ids, print_error
 from cigri.cli.download_progress import DownloadProgress
 from cigri.cli.grid_client import open_grid
 from cigri.cli.output_file_downloads import OutputFileDownloader
@@ -21,7 +21,7 @@ from cigri.formats.id_ranges import read_ids
 from cigri.formats.units import localised
 from cigri.outputs.brought import Brought
 from cigri.presentation.failure_groups import as_ranges
-from cigri.presentation.formatting import moment
+from cigri.presentation.formatting import format_time
 
 EXAMPLES = """\
   gridget 3                     what all tasks that have ended wrote, to campaign-3/
@@ -41,7 +41,7 @@ def main(argv: list[str]) -> int:
     """Exit status 1 when something that has been asked for is not there."""
     asked = _parse(argv)
     with open_grid() as grid:
-        whole = grid.ask(campaign, campaign_id=asked.id)
+        whole = grid.call(campaign, campaign_id=asked.id)
         place = asked.directory or Path(f"campaign-{asked.id}")
         brought, delivery = Brought(place, asked.id, whole.campaign.submitted_at), DownloadProgress()
         streams = StreamDownloader(grid, brought, delivery, asked.id, asked.streams)
@@ -60,12 +60,12 @@ def main(argv: list[str]) -> int:
             if not (asked.follow and whole.campaign.is_open):
                 break
             time.sleep(FOLLOW_PERIOD)
-            whole = grid.ask(campaign, campaign_id=asked.id)
+            whole = grid.call(campaign, campaign_id=asked.id)
     _tell(delivery, place, whole, tasks, asked)
     if files.elsewhere:
-        complain(_elsewhere(files.elsewhere))
+        print_error(_elsewhere(files.elsewhere))
     if missing:
-        complain(f"these tasks have not ended, never ran, or are none: {as_ranges(sorted(missing))}")
+        print_error(f"these tasks have not ended, never ran, or are none: {as_ranges(sorted(missing))}")
     return FAILED if delivery.wrong or delivery.absent or missing else DONE
 
 
@@ -93,16 +93,18 @@ def _tell(delivery: DownloadProgress, place: Path, whole: CampaignDetail, tasks:
     facts += [f"{delivery.empty} were empty"] if delivery.empty else []
     print("; ".join(facts))
     for sentence in delivery.wrong[:MOST_WRONG]:
-        complain(localised(sentence))
+        print_error(localised(sentence))
     if len(delivery.wrong) > MOST_WRONG:
-        complain(f"and {len(delivery.wrong) - MOST_WRONG} more like these")
+        print_error(f"and {len(delivery.wrong) - MOST_WRONG} more like these")
     if delivery.absent:
-        complain(f"{delivery.absent} outputs are not there: their tasks never started, or somebody removed the files")
+        print_error(
+            f"{delivery.absent} outputs are not there: their tasks never started, or somebody removed the files"
+        )
     left = whole.campaign.total - tasks
     if left and not (asked.failed or asked.tasks):
-        complain(f"{left} of {whole.campaign.total} tasks have not ended, or never ran: call it again for theirs")
+        print_error(f"{left} of {whole.campaign.total} tasks have not ended, or never ran: call it again for theirs")
     if whole.files_until is not None:
-        complain(f"they stay on the clusters until {moment(whole.files_until)}")
+        print_error(f"they stay on the clusters until {format_time(whole.files_until)}")
 
 
 def _elsewhere(tasks: Sequence[TaskOutputSummary]) -> str:

@@ -34,8 +34,8 @@ def hold(argv: list[str]) -> int:
 
     def act(grid: GridClient, id: int) -> ActionResult:
         if jobs:
-            return grid.ask(hold_job, job_id=id, waiting_only=options.waiting_only)
-        return grid.ask(hold_campaign, campaign_id=id, cluster=options.cluster, waiting_only=options.waiting_only)
+            return grid.call(hold_job, job_id=id, waiting_only=options.waiting_only)
+        return grid.call(hold_campaign, campaign_id=id, cluster=options.cluster, waiting_only=options.waiting_only)
 
     return carry_out(act, campaigns or jobs, options)
 
@@ -53,8 +53,8 @@ def resume(argv: list[str]) -> int:
 
     def act(grid: GridClient, id: int) -> ActionResult:
         if jobs:
-            return grid.ask(release_job, job_id=id)
-        return grid.ask(release_campaign, campaign_id=id, cluster=options.cluster, regardless=options.regardless)
+            return grid.call(release_job, job_id=id)
+        return grid.call(release_campaign, campaign_id=id, cluster=options.cluster, regardless=options.regardless)
 
     return carry_out(act, campaigns or jobs, options)
 

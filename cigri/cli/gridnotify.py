@@ -4,7 +4,7 @@ from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterator, Sequence
 
 from cigri.api_models.subscriptions import CreatedSubscription, SubscriptionView
-from cigri.cli.command import DONE, FAILED, CommandParser, command, complain, ids, print_json, told_even_if_lost
+from cigri.cli.command import DONE, FAILED, CommandParser, command, ids, print_error, print_json, told_even_if_lost
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.dispatch import GridClient
@@ -17,8 +17,8 @@ from cigri.endpoints.subscriptions import (
     subscriptions,
     unsubscribe,
 )
-from cigri.formats.json_values import plain
-from cigri.presentation.formatting import moment
+from cigri.formats.json_values import to_json_value
+from cigri.presentation.formatting import format_time
 from cigri.states import NewsTag, Severity
 
 SUBSCRIPTION_COLUMNS = ("id", "user", "of", "severity", "tags", "sent", "waiting", "failed", "last sent", "told")
@@ -102,7 +102,7 @@ def _subscribe(grid: GridClient, options: Namespace, addresses: Sequence[str]) -
     severity = Severity(options.severity) if options.severity else None
     made = [*_made(grid, options, addresses, severity)]
     if options.json:
-        print_json(plain(made))
+        print_json(to_json_value(made))
         return DONE
     for each in made:
         view = each.subscription
@@ -111,7 +111,7 @@ def _subscribe(grid: GridClient, options: Namespace, addresses: Sequence[str]) -
             secret = each.secret
             with told_even_if_lost(lambda id=view.id: f"the secret was not shown; `gridnotify --secret {id}`"):  # type: ignore[misc]
                 print(f"secret: {secret}")
-            complain(f"what subscription {view.id} sends is signed by this secret; it is not shown again")
+            print_error(f"what subscription {view.id} sends is signed by this secret; it is not shown again")
     return DONE
 
 
@@ -121,35 +121,35 @@ def _made(
     campaigns = sorted({id for ids in options.campaign for id in ids})
     for address in addresses:
         if options.operator:
-            yield grid.ask(subscribe_to_grid, address=address, severity=severity)
+            yield grid.call(subscribe_to_grid, address=address, severity=severity)
         elif not campaigns:
-            yield grid.ask(subscribe, address=address, severity=severity)
+            yield grid.call(subscribe, address=address, severity=severity)
         for id in campaigns:
-            yield grid.ask(subscribe_to_campaign, campaign_id=id, address=address, severity=severity)
+            yield grid.call(subscribe_to_campaign, campaign_id=id, address=address, severity=severity)
 
 
 def _list(grid: GridClient, options: Namespace) -> int:
-    told = grid.ask(subscriptions)
+    told = grid.call(subscriptions)
     if options.json:
-        print_json(plain(told))
+        print_json(to_json_value(told))
         return DONE
     print_table(SUBSCRIPTION_COLUMNS, list(map(_row, told)), prose=("told", "tags"))
     for view in told:
         if view.error:
-            complain(f"subscription {view.id}: the last message did not get there: {view.error}")
+            print_error(f"subscription {view.id}: the last message did not get there: {view.error}")
     return DONE
 
 
 def _unsubscribe(grid: GridClient, options: Namespace, addresses: Sequence[str]) -> int:
     numbers = [options.unsubscribe] if options.unsubscribe else [*_numbers(grid, options, addresses)]
-    ended = [grid.ask(unsubscribe, subscription_id=number) for number in numbers]
+    ended = [grid.call(unsubscribe, subscription_id=number) for number in numbers]
     if options.json:
-        print_json(plain(ended))
+        print_json(to_json_value(ended))
     else:
         for view in ended:
             print(f"subscription {view.id}: {_address(view)} is told nothing more of {_subject(view)}")
     if not ended:
-        complain("nobody is told so; `gridnotify` lists who is")
+        print_error("nobody is told so; `gridnotify` lists who is")
     return DONE if ended else FAILED
 
 
@@ -157,24 +157,24 @@ def _numbers(grid: GridClient, options: Namespace, addresses: Sequence[str]) -> 
     """Of one's own with these addresses, of the campaigns that are named, or of all."""
     wanted = {address.rpartition("]")[2] if address.startswith("[") else address for address in addresses}
     campaigns = {id for ids in options.campaign for id in ids}
-    user = grid.ask(whoami).user
-    for view in (view for view in grid.ask(subscriptions) if view.user == user):
+    user = grid.call(whoami).user
+    for view in (view for view in grid.call(subscriptions) if view.user == user):
         is_about = view.campaign_id in campaigns if campaigns else view.campaign_id is None
         if _address(view) in wanted and is_about and view.is_of_grid == options.operator:
             yield view.id
 
 
 def _new_secret(grid: GridClient, options: Namespace) -> int:
-    made = grid.ask(new_secret, subscription_id=options.secret)
+    made = grid.call(new_secret, subscription_id=options.secret)
     with told_even_if_lost(lambda: f"the secret was not shown; `gridnotify --secret {made.id}` makes another"):
-        print_json(plain(made)) if options.json else print(made.secret)
-    complain(f"what subscription {made.id} sends is signed by this secret from now on; it is not shown again")
+        print_json(to_json_value(made)) if options.json else print(made.secret)
+    print_error(f"what subscription {made.id} sends is signed by this secret from now on; it is not shown again")
     return DONE
 
 
 def _row(view: SubscriptionView) -> tuple[object, ...]:
     about = (view.id, view.user, _subject(view), view.severity, _tags(view))
-    return (*about, view.sent, view.waiting, view.failed, moment(view.last_sent_at), _address(view))
+    return (*about, view.sent, view.waiting, view.failed, format_time(view.last_sent_at), _address(view))
 
 
 def _address(view: SubscriptionView) -> str:

@@ -10,16 +10,16 @@ from cigri.cli.command import (
     LONGEST_ID,
     CommandParser,
     command,
-    complain,
     ids,
+    print_error,
     print_json,
 )
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.dispatch import GridClient
 from cigri.endpoints.paging import walk
 from cigri.errors import NotFound
-from cigri.formats.id_ranges import written_ids
-from cigri.formats.json_values import plain
+from cigri.formats.id_ranges import format_ids
+from cigri.formats.json_values import to_json_value
 from cigri.states import TaskState
 
 if TYPE_CHECKING:
@@ -148,20 +148,20 @@ def _list(grid: GridClient, asked: Namespace) -> int:
     from cigri.cli.outages import warn
     from cigri.endpoints.campaigns import campaign, campaigns
 
-    listed = walk(grid, campaigns, ids=written_ids(asked.ids), user=asked.username, with_ended=asked.all)
+    listed = walk(grid, campaigns, ids=format_ids(asked.ids), user=asked.username, with_ended=asked.all)
     now = warn(grid, asked.ids, asked.username)
     if asked.json:
-        print_json(plain([grid.ask(campaign, campaign_id=c.id) for c in listed] if asked.ids else listed))
+        print_json(to_json_value([grid.call(campaign, campaign_id=c.id) for c in listed] if asked.ids else listed))
     elif listed:
         show = print_summary if asked.summary or asked.ids else print_list
         show(listed, now, asked.headerless)
     elif not asked.ids:
         kind = "campaign" if asked.all else "open campaign"
-        complain(f"no {kind}; `gridsub` submits one" + ("" if asked.all else ", `gridstat -a` lists ended ones"))
+        print_error(f"no {kind}; `gridsub` submits one" + ("" if asked.all else ", `gridstat -a` lists ended ones"))
     missing = [str(i) for i in asked.ids or () if i not in {campaign.id for campaign in listed}]
     if missing:
         others = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-        complain(f"no campaign {', '.join(missing[:5])}{others}{_of(asked)}; `gridstat -a` lists all")
+        print_error(f"no campaign {', '.join(missing[:5])}{others}{_of(asked)}; `gridstat -a` lists all")
     return FAILED if missing else DONE
 
 
@@ -172,14 +172,14 @@ def _campaign(grid: GridClient, asked: Namespace) -> int:
     from cigri.endpoints.campaigns import campaign, replicas
 
     (campaign_id,) = asked.ids
-    whole = grid.ask(campaign, campaign_id=campaign_id)
+    whole = grid.call(campaign, campaign_id=campaign_id)
     _require_user(whole.campaign, asked)
     now = warn(grid, asked.ids)
     tasks = _tasks(grid, whole.campaign, asked) if asked.full else []
-    replicated = grid.ask(replicas, campaign_id=campaign_id) if asked.full else None
+    replicated = grid.call(replicas, campaign_id=campaign_id) if asked.full else None
     if asked.json:
         full = {"tasks": tasks, "replicas": replicated} if asked.full else {}
-        print_json([plain(whole) | plain(full)])
+        print_json([to_json_value(whole) | to_json_value(full)])
         return DONE
     print_campaign(whole, replicated, now, asked.headerless)
     if tasks:
@@ -195,7 +195,7 @@ def _failed(grid: GridClient, asked: Namespace) -> int:
 
     campaign = _named(grid, asked.ids[0], asked)
     warn(grid, asked.ids)
-    kinds = grid.ask(failures, campaign_id=campaign.id)
+    kinds = grid.call(failures, campaign_id=campaign.id)
     return show_failed(campaign, kinds, as_json=asked.json)
 
 
@@ -206,12 +206,12 @@ def _why(grid: GridClient, asked: Namespace) -> int:
 
     task = _find_task(grid, asked).task if asked.task else None
     campaign = _named(grid, task.campaign_id if task else asked.ids[0], asked)
-    reasons = grid.ask(why, campaign_id=campaign.id, task=task.number if task else None)
+    reasons = grid.call(why, campaign_id=campaign.id, task=task.number if task else None)
     if task and task.state != TaskState.WAITING:
-        complain(f"the task does not wait: it is {task.state}")
+        print_error(f"the task does not wait: it is {task.state}")
     warn(grid, [campaign.id])
     if asked.json:
-        print_json(plain(reasons))
+        print_json(to_json_value(reasons))
     else:
         _tell_after(grid, campaign)
         print_reasons(reasons, asked.headerless)
@@ -227,7 +227,7 @@ def _tell_after(grid: GridClient, campaign: "CampaignView") -> None:
     from cigri.formats.units import localised
     from cigri.lifecycle.dependency_gates import sentences
 
-    after = grid.ask(whole, campaign_id=campaign.id).after
+    after = grid.call(whole, campaign_id=campaign.id).after
     for sentence in sentences(after, BlockedTasks(campaign.blocked, campaign.total)):
         print(f"AFTER: {localised(sentence)}")
     print()
@@ -236,7 +236,7 @@ def _tell_after(grid: GridClient, campaign: "CampaignView") -> None:
 def _named(grid: GridClient, campaign_id: int, asked: Namespace) -> "CampaignView":
     from cigri.endpoints.campaigns import campaigns
 
-    found = grid.ask(campaigns, ids=str(campaign_id), user=asked.username)
+    found = grid.call(campaigns, ids=str(campaign_id), user=asked.username)
     if not found:
         raise NotFound(f"no campaign {campaign_id}{_of(asked)}; `gridstat -a` lists all")
     return found[0]
@@ -253,7 +253,7 @@ def _tasks(grid: GridClient, campaign: "CampaignView", asked: Namespace) -> "lis
 
     number = {None: SHOWN_TASKS_AT_ONCE, 0: campaign.total}.get(asked.number, asked.number)
     if asked.offset is None and campaign.total > number:
-        return grid.ask(latest_tasks, campaign_id=campaign.id, limit=number)
+        return grid.call(latest_tasks, campaign_id=campaign.id, limit=number)
     return walk(grid, tasks, number, campaign_id=campaign.id, after=(asked.offset or 0) - 1)
 
 
@@ -261,16 +261,16 @@ def _errors(grid: GridClient, asked: Namespace) -> int:
     from cigri.cli.campaigns import print_errors
     from cigri.endpoints.campaigns import campaigns, errors
 
-    named = written_ids(asked.ids)
-    if asked.ids and not grid.ask(campaigns, ids=named):
+    named = format_ids(asked.ids)
+    if asked.ids and not grid.call(campaigns, ids=named):
         raise NotFound(f"no campaign {', '.join(map(str, asked.ids))}; `gridstat -a` lists all")
     to_fix = walk(grid, errors, ids=named, user=asked.username)
     if asked.json:
-        print_json(plain(to_fix))
+        print_json(to_json_value(to_fix))
     elif to_fix:
         print_errors(to_fix, asked.headerless)
     else:
-        complain("no error to fix")
+        print_error("no error to fix")
     return DONE
 
 
@@ -281,7 +281,7 @@ def _task(grid: GridClient, asked: Namespace) -> int:
     if asked.stdout or asked.stderr:
         return _outputs_of(grid, whole.task.job_id, asked, whole.task)
     if asked.json:
-        print_json(plain(whole))
+        print_json(to_json_value(whole))
     else:
         print_task(whole.task, whole.attempt_list, asked.headerless)
     return DONE
@@ -292,8 +292,8 @@ def _find_task(grid: GridClient, asked: Namespace) -> "TaskDetail":
 
     campaign_id, number = asked.task
     if campaign_id is None:
-        return grid.ask(task_by_id, task_id=number)
-    return grid.ask(task, campaign_id=campaign_id, number=number)
+        return grid.call(task_by_id, task_id=number)
+    return grid.call(task, campaign_id=campaign_id, number=number)
 
 
 def _job(grid: GridClient, asked: Namespace) -> int:
@@ -302,11 +302,11 @@ def _job(grid: GridClient, asked: Namespace) -> int:
 
     if asked.stdout or asked.stderr:
         return _outputs_of(grid, asked.job, asked)
-    whole = grid.ask(job, job_id=asked.job, asked_itself=True)
+    whole = grid.call(job, job_id=asked.job, asked_itself=True)
     for warning in whole.warnings:
-        complain(warning)
+        print_error(warning)
     if asked.json:
-        print_json(plain(whole))
+        print_json(to_json_value(whole))
     else:
         print_job(whole, asked.headerless)
     return DONE
@@ -321,7 +321,7 @@ def _outputs_of(grid: GridClient, job_id: int | None, asked: Namespace, task: "T
         raise NotFound("the task has not been tried, or its campaign is archived: there is no output")
     streams = ["out"] * asked.stdout + ["err"] * asked.stderr
     number = None if task is None else task.number
-    return print_outputs(job_id, grid.ask(outputs, job_id=job_id, streams=streams, task=number))
+    return print_outputs(job_id, grid.call(outputs, job_id=job_id, streams=streams, task=number))
 
 
 def _of(asked: Namespace) -> str:

@@ -4,16 +4,16 @@ from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 
 from cigri.api_models.identity import CreatedToken, TokenView
-from cigri.cli.command import DONE, CommandParser, command, complain, grid_user, print_json, told_even_if_lost
+from cigri.cli.command import DONE, CommandParser, command, grid_user, print_error, print_json, told_even_if_lost
 from cigri.cli.grid_client import open_grid
 from cigri.cli.gridtoken_keys import keys
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.identity import USUAL_LIFE, create_token, get_tokens, revoke_token
 from cigri.errors import UsageError
-from cigri.formats.json_values import plain
+from cigri.formats.json_values import to_json_value
 from cigri.formats.units import HOW_DURATION, as_local, read_duration
 from cigri.identity.callers import AccessScope
-from cigri.presentation.formatting import moment
+from cigri.presentation.formatting import format_time
 
 TOKEN_COLUMNS = ("id", "user", "scope", "state", "created", "expires", "last used", "SSH key", "comment")
 EXAMPLES = """\
@@ -53,16 +53,16 @@ def _create(argv: list[str]) -> int:
         raise UsageError("--user goes with --ssh-key: here the kernel says who you are")
     made = _signed_for(options) if options.ssh_key else _made(options)
     with told_even_if_lost(lambda: f"the token was not shown; `gridtoken revoke {made.id}`, and make another"):
-        print_json(plain(made)) if options.json else print(made.token)
+        print_json(to_json_value(made)) if options.json else print(made.token)
     until = as_local(made.expires_at)
-    complain(f"token {made.id} of {made.user} allows to {made.scope} until {until}; it is not shown again")
+    print_error(f"token {made.id} of {made.user} allows to {made.scope} until {until}; it is not shown again")
     return DONE
 
 
 def _made(options: Namespace) -> CreatedToken:
     asked = {"expires_in": options.expires, "comment": options.comment, "for_root": options.root}
     with open_grid() as grid:
-        return grid.ask(create_token, scope=AccessScope(options.scope), **asked)
+        return grid.call(create_token, scope=AccessScope(options.scope), **asked)
 
 
 def _signed_for(options: Namespace) -> CreatedToken:
@@ -77,9 +77,9 @@ def _signed_for(options: Namespace) -> CreatedToken:
 def _list(argv: list[str]) -> int:
     options = _parse(CommandParser("gridtoken list", "Your tokens; operators see those of everybody.", EXAMPLES), argv)
     with open_grid() as grid:
-        tokens = grid.ask(get_tokens)
+        tokens = grid.call(get_tokens)
     if options.json:
-        print_json(plain(tokens))
+        print_json(to_json_value(tokens))
     else:
         print_table(TOKEN_COLUMNS, [_row(token) for token in tokens], prose=["comment"])
     return DONE
@@ -90,9 +90,9 @@ def _revoke(argv: list[str]) -> int:
     parser.add_argument("id", type=int, metavar="ID", help="its number, as `gridtoken list` shows it")
     options = _parse(parser, argv)
     with open_grid() as grid:
-        revoked = grid.ask(revoke_token, token_id=options.id)
+        revoked = grid.call(revoke_token, token_id=options.id)
     if options.json:
-        print_json(plain(revoked))
+        print_json(to_json_value(revoked))
     else:
         print(f"token {revoked.id} of {revoked.user} is revoked")
     return DONE
@@ -108,7 +108,7 @@ def _parse(parser: CommandParser, argv: list[str]) -> Namespace:
 
 def _row(token: TokenView) -> tuple[object, ...]:
     state = "valid" if token.is_valid else "revoked" if token.revoked_at else "expired"
-    times = map(moment, (token.created_at, token.expires_at, token.last_used_at))
+    times = map(format_time, (token.created_at, token.expires_at, token.last_used_at))
     return (token.id, token.user, token.scope, state, *times, token.ssh_key_id, token.comment)
 
 

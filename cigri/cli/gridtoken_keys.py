@@ -9,8 +9,8 @@ from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.ssh_keys import add_key, get_keys, remove_key
 from cigri.errors import UsageError
-from cigri.formats.json_values import plain
-from cigri.presentation.formatting import moment
+from cigri.formats.json_values import to_json_value
+from cigri.presentation.formatting import format_time
 from cigri.ssh_keys.public_keys import LONGEST_PUBLIC_KEY, WHICH_FILE, read_public_key
 
 KEY_COLUMNS = ("id", "user", "state", "added", "fingerprint", "comment")
@@ -38,7 +38,7 @@ def _add(argv: list[str]) -> int:
     line = _read(options.file)
     read_public_key(line)  # before anything is sent: it may be the private one
     with open_grid() as grid:
-        added = grid.ask(add_key, public_key=line, user=options.user, for_root=options.root)
+        added = grid.call(add_key, public_key=line, user=options.user, for_root=options.root)
     _tell(added, f"SSH key {added.id} of {added.user} is registered: {added.fingerprint}", as_json=options.json)
     return DONE
 
@@ -46,9 +46,9 @@ def _add(argv: list[str]) -> int:
 def _list(argv: list[str]) -> int:
     options = _parser("gridtoken keys list", "Your SSH keys; operators see those of everybody.").parse_args(argv)
     with open_grid() as grid:
-        found = grid.ask(get_keys)
+        found = grid.call(get_keys)
     if options.json:
-        print_json(plain(found))
+        print_json(to_json_value(found))
     else:
         print_table(KEY_COLUMNS, [_row(key) for key in found], prose=["comment"])
     return DONE
@@ -59,7 +59,7 @@ def _remove(argv: list[str]) -> int:
     parser.add_argument("id", type=int, metavar="ID", help="its number, as `gridtoken keys list` shows it")
     options = parser.parse_args(argv)
     with open_grid() as grid:
-        removed = grid.ask(remove_key, key_id=options.id)
+        removed = grid.call(remove_key, key_id=options.id)
     _tell(removed, f"SSH key {removed.id} of {removed.user} is removed", as_json=options.json)
     return DONE
 
@@ -88,8 +88,8 @@ def _read(name: str) -> str:
 
 def _row(key: SshKeyView) -> tuple[object, ...]:
     state = "removed" if key.removed_at else "valid"
-    return (key.id, key.user, state, moment(key.created_at), key.fingerprint, key.comment)
+    return (key.id, key.user, state, format_time(key.created_at), key.fingerprint, key.comment)
 
 
 def _tell(key: SshKeyView, sentence: str, *, as_json: bool) -> None:
-    print_json(plain(key)) if as_json else print(sentence)
+    print_json(to_json_value(key)) if as_json else print(sentence)

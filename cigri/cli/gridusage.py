@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from datetime import date
 
 from cigri.api_models.metrics import UsedWork
-from cigri.cli.command import DONE, CommandParser, command, complain, print_json
+from cigri.cli.command import DONE, CommandParser, command, print_error, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.eligibility.quotas import KINDS_OF_JOBS
 from cigri.endpoints.metrics import used_work
-from cigri.formats.json_values import plain
+from cigri.formats.json_values import to_json_value
 from cigri.formats.units import HOUR
 from cigri.formats.usage_groups import GROUPS, read_groups, read_type
 
@@ -40,7 +40,7 @@ def main(argv: list[str]) -> int:
     how.add_argument("--json", action="store_true", help="answer in JSON, in core-seconds")
     options = parser.parse_args(argv)
     with open_grid() as grid:
-        used = grid.ask(
+        used = grid.call(
             used_work,
             since=options.since or "",
             until=options.until or "",
@@ -49,7 +49,7 @@ def main(argv: list[str]) -> int:
             type=options.type or "",
         )
     if options.json:
-        print_json(plain(used))
+        print_json(to_json_value(used))
         return DONE
     groups = read_groups(options.by)
     rows = [_row(work, groups) for work in used]
@@ -59,7 +59,7 @@ def main(argv: list[str]) -> int:
     elif rows:
         print_table((*groups, "jobs", *USED_HOURS), rows)
     else:
-        complain("no job has ended in these days")
+        print_error("no job has ended in these days")
     return DONE
 
 

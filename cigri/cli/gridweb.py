@@ -3,7 +3,7 @@
 import os
 
 from cigri import installation
-from cigri.cli.command import DONE, CommandParser, command, complain, told_even_if_lost
+from cigri.cli.command import DONE, CommandParser, command, print_error, told_even_if_lost
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.identity import create_link, end_sessions
 from cigri.endpoints.remote_portal import find_elsewhere
@@ -33,10 +33,10 @@ def main(argv: list[str]) -> int:
         return _sign_out()
     _require_portal()
     with open_grid() as grid:
-        made = grid.ask(create_link, scope=AccessScope(options.scope), for_root=options.root)
+        made = grid.call(create_link, scope=AccessScope(options.scope), for_root=options.root)
     with told_even_if_lost(lambda: "the link was not shown; `gridweb` makes another"):
         print(made.url)
-    complain(
+    print_error(
         f"it lets a browser in as {made.user} once, until {as_local(made.opens_until)}; "
         f"it stays in until {as_local(made.expires_at)}"
     )
@@ -45,7 +45,7 @@ def main(argv: list[str]) -> int:
 
 def _sign_out() -> int:
     with open_grid() as grid:
-        told = grid.ask(end_sessions)
+        told = grid.call(end_sessions)
     print(f"{told.ended} sessions have ended")
     return DONE
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cigri.api_models.tasks import AttemptView, TaskView
-from cigri.cli.command import complain, safe
+from cigri.cli.command import escape_text, print_error
 from cigri.cli.table_printing import print_fields, print_table
 from cigri.formats.units import COUNTED_IN_MB, localised
 from cigri.presentation.exit_codes import explain
-from cigri.presentation.formatting import duration, moment, parameter_words, shortened
+from cigri.presentation.formatting import format_duration, format_time, parameter_words, shortened
 from cigri.states import JobState, Outcome, TaskState
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def print_tasks(tasks: Sequence[TaskView], headerless: bool) -> None:
             task.cluster,
             task.remote_id,
             task.exit_code,
-            duration(task.seconds),
+            format_duration(task.seconds),
             task.node,
         )
         for task in tasks
@@ -68,8 +68,8 @@ def print_job(whole: "JobDetail", headerless: bool) -> None:
                 attempt.number,
                 _attempt_state(attempt),
                 attempt.exit_code,
-                moment(attempt.started_at),
-                duration(attempt.seconds),
+                format_time(attempt.started_at),
+                format_duration(attempt.seconds),
                 shortened(parameter_words(attempt.parameter)),
             )
             for attempt in whole.attempts
@@ -102,8 +102,8 @@ def print_task(task: TaskView, attempts: Sequence[AttemptView], headerless: bool
                 attempt.remote_id,
                 _attempt_state(attempt),
                 attempt.exit_code,
-                moment(attempt.started_at),
-                duration(attempt.seconds),
+                format_time(attempt.started_at),
+                format_duration(attempt.seconds),
                 attempt.node,
                 attempt.reason,
             )
@@ -120,26 +120,26 @@ def _fields(job: "JobView") -> list[tuple[str, object]]:
         ("User", job.user),
         ("Kind", job.kind),
         ("State", _job_state(job.state, job.halted_since is not None)),
-        ("Since", moment(job.halted_since)),
+        ("Since", format_time(job.halted_since)),
         ("Hold", f"held by its user; `gridresume -j {job.id}` lets it go on" if job.is_held else None),
         ("Outcome", job.outcome.replace("_", " ") if job.outcome else None),
         ("Exit code", _exit_code(job.exit_code)),
         ("Reason", job.reason),
         ("Kill", kill),
         ("Checkpoints", _rhythm(job)),
-        ("Checkpoint asked", moment(job.checkpoint_asked_at)),
-        ("Task signalled", moment(job.checkpoint_heard_at)),
+        ("Checkpoint asked", format_time(job.checkpoint_asked_at)),
+        ("Task signalled", format_time(job.checkpoint_heard_at)),
         ("Cluster", job.cluster),
         ("Local user", job.local_user),
         ("Remote id", job.remote_id),
         ("Batch", f"{job.tag}, index {job.array_index}" if job.tag else None),
         ("Node", job.node),
         ("Cores", job.width),
-        ("Walltime", duration(job.walltime)),
-        ("Created", moment(job.created_at)),
-        ("Submitted", moment(job.submitted_at)),
-        ("Started", moment(job.started_at)),
-        ("Ended", moment(job.ended_at)),
+        ("Walltime", format_duration(job.walltime)),
+        ("Created", format_time(job.created_at)),
+        ("Submitted", format_time(job.submitted_at)),
+        ("Started", format_time(job.started_at)),
+        ("Ended", format_time(job.ended_at)),
     ]
 
 
@@ -147,8 +147,8 @@ def _rhythm(job: "JobView") -> str | None:
     """How often the grid chose to ask for checkpoints, and why."""
     if job.checkpoint_period is None:
         return None
-    why = f"a job is killed after {duration(job.checkpoint_life)}, a checkpoint takes {duration(job.checkpoint_cost)}"
-    return f"every {duration(job.checkpoint_period)}, chosen by the grid: {why}"
+    period, life, cost = map(format_duration, (job.checkpoint_period, job.checkpoint_life, job.checkpoint_cost))
+    return f"every {period}, chosen by the grid: a job is killed after {life}, a checkpoint takes {cost}"
 
 
 def _figures(figures: "TerminationCost | None") -> list[tuple[str, object]]:
@@ -156,8 +156,8 @@ def _figures(figures: "TerminationCost | None") -> list[tuple[str, object]]:
     if figures is None:
         return []
     return [
-        ("remaining_time", duration(figures.remaining_time)),
-        ("By its limit", duration(figures.enforced_time)),
+        ("remaining_time", format_duration(figures.remaining_time)),
+        ("By its limit", format_duration(figures.enforced_time)),
         ("draining_waste", _waste(figures.draining_waste)),
         ("kill_waste", _waste(figures.kill_waste)),
         ("Figures", "the job's own" if figures.is_own else "the grid's"),
@@ -201,17 +201,17 @@ def print_outputs(job_id: int, answer: "JobStreamTails") -> int:
     has_titles = len(answer.outputs) > 1
     for output in answer.outputs:
         if output.text is None:
-            complain(f"job {job_id}: {output.title}: {localised(answer.why_missing)}")
+            print_error(f"job {job_id}: {output.title}: {localised(answer.why_missing)}")
             continue
         if has_titles:
             print(f"==> {output.title} <==")
         if output.is_cut:
-            complain("only the end of it is shown")
+            print_error("only the end of it is shown")
         _write(output.text, ends_line=has_titles)
     return int(any(output.text is None for output in answer.outputs))
 
 
 def _write(text: str, *, ends_line: bool) -> None:
-    sys.stdout.write(safe(text) if sys.stdout.isatty() else text)
+    sys.stdout.write(escape_text(text) if sys.stdout.isatty() else text)
     if ends_line and text and not text.endswith("\n"):
         sys.stdout.write("\n")

@@ -7,13 +7,13 @@ from itertools import chain
 from pathlib import Path
 
 from cigri.api_models.submissions import HostPath, LocalProgramStart
-from cigri.cli.command import complain
+from cigri.cli.command import print_error
 
 
 def tell_missing(name: str, starts: Iterable[LocalProgramStart]) -> None:
     """A warning each: by the time that its tasks run it may be there. `name` is that of the source."""
     for sentence in missing_here(starts):
-        complain(f"{name}: {sentence}")
+        print_error(f"{name}: {sentence}")
 
 
 def missing_here(starts: Iterable[LocalProgramStart]) -> Iterator[str]:

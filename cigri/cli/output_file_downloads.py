@@ -11,7 +11,7 @@ from cigri.cli.download_progress import DownloadProgress
 from cigri.endpoints.dispatch import GridClient
 from cigri.endpoints.outputs import FETCHED_AT_ONCE, fetch_files
 from cigri.errors import CigriError
-from cigri.formats.id_ranges import written_ids
+from cigri.formats.id_ranges import format_ids
 from cigri.outputs.brought import Brought, OutputFile
 from cigri.outputs.downloading import OutputDownloader, PendingTaskFiles, ReportedFile, TaskWithOutputs
 
@@ -59,8 +59,8 @@ class _Portal:
         return next(iter(self._ask([file.number], file, offset)), None)
 
     def _ask(self, numbers: Collection[int], file: OutputFile | None, offset: int | None = None) -> list[ReportedFile]:
-        named, chosen = f"{file.number}/{quote(file.path)}" if file else "", written_ids([*numbers])
-        answer = self._grid.ask(fetch_files, campaign_id=self._campaign_id, numbers=chosen, file=named, offset=offset)
+        named, chosen = f"{file.number}/{quote(file.path)}" if file else "", format_ids([*numbers])
+        answer = self._grid.call(fetch_files, campaign_id=self._campaign_id, numbers=chosen, file=named, offset=offset)
         return [_told(piece) for piece in answer.files]
 
 

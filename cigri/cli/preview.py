@@ -7,7 +7,7 @@ from cigri.api_models.submissions import CampaignPreview, ClusterPreview
 from cigri.formats.units import COUNTED_IN_MB, as_clock, as_duration
 from cigri.jdl import ClusterSettings
 from cigri.jdl.outputs import CollectSettings
-from cigri.presentation.formatting import size
+from cigri.presentation.formatting import format_size
 from cigri.requirements import BUILT_IN, parse_requirement
 
 SHOWN_LINES = 50
@@ -95,13 +95,13 @@ def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
         yield from _collecting(settings.collect)
     for needed in settings.inputs[:SHOWN_LINES]:
         kind = "directory, packed " if needed.packed else ""
-        yield "input", f"{needed.to} from {needed.path} ({kind}{size(needed.size)})"
+        yield "input", f"{needed.to} from {needed.path} ({kind}{format_size(needed.size)})"
     if own := settings.task_inputs:
         for file in own.files[:SHOWN_LINES]:
             yield "task input", f"{file.to} from {file.path}"
-        yield "task inputs", f"{own.number} different files, {size(own.size)}"
+        yield "task inputs", f"{own.number} different files, {format_size(own.size)}"
     if more := settings.inputs[SHOWN_LINES:]:
-        yield "input", f"and {len(more)} more, {size(sum(needed.size for needed in more))}"
+        yield "input", f"and {len(more)} more, {format_size(sum(needed.size for needed in more))}"
     ways = (settings.temporal_grouping, settings.may_share_a_node)
     yield "grouping", GROUPING[ways]
     for step in ("prologue", "epilogue"):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from cigri.api_models.clusters import QueueProperties
-from cigri.cli.command import complain
+from cigri.cli.command import print_error
 from cigri.cli.table_printing import print_table
 from cigri.resources.inheritance import queue_name
 from cigri.resources.queue_requirements import show_requires
@@ -17,7 +17,7 @@ def print_properties(queues: Sequence[QueueProperties], headerless: bool) -> Non
     rows = [row for queue in queues for row in _rows(queue)]
     print_table(PROPERTIES, rows, prose=("queue", "value", "from"), headerless=headerless)
     for cluster, problem in sorted({queue.cluster: queue.unreadable for queue in queues if queue.unreadable}.items()):
-        complain(f"{cluster}: what nodes it has could not be read, this is what was known before: {problem}")
+        print_error(f"{cluster}: what nodes it has could not be read, this is what was known before: {problem}")
 
 
 def print_eligible(tree: Mapping[str, Mapping[str, Sequence[str]]]) -> None:

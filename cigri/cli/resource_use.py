@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from cigri.api_models.campaigns import CampaignClusterView
 from cigri.cli.table_printing import print_fields, print_table
-from cigri.presentation.formatting import duration, size
+from cigri.presentation.formatting import format_duration, format_size
 
 PROFILE_COLUMNS = ("Cluster", "Tasks", "CPU", "most", "Cores busy", "Read", "most", "Written", "most")
 SHORTEST_PROFILED = 5.0  # seconds on the mean: what shorter tasks use is mostly to begin and to end
@@ -25,8 +25,8 @@ def print_profiles(parts: Sequence[CampaignClusterView], headerless: bool) -> No
 def _row(part: CampaignClusterView) -> tuple[object, ...]:
     busy = "" if part.busy is None else f"{part.busy:.1f} of {part.width}"
     amounts = (part.bytes_read, part.most_read, part.bytes_written, part.most_written)
-    sizes = [None if amount is None else size(amount) for amount in amounts]
-    return (part.cluster, part.profiled, duration(part.cpu), duration(part.most_cpu), busy, *sizes)
+    sizes = [None if amount is None else format_size(amount) for amount in amounts]
+    return (part.cluster, part.profiled, format_duration(part.cpu), format_duration(part.most_cpu), busy, *sizes)
 
 
 def _advice(part: CampaignClusterView) -> Iterator[str]:

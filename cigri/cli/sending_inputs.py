@@ -10,7 +10,7 @@ from cigri.endpoints.inputs import send_inputs as send_many
 from cigri.errors import CigriError
 from cigri.formats.units import MEGABYTE
 from cigri.inputs.packing import SMALL_INPUT, packed_inputs
-from cigri.presentation.formatting import size
+from cigri.presentation.formatting import format_size
 
 PIECE_OF_INPUT = 32 * MEGABYTE
 """Bytes of one request: a proxy may bear no more, and what is cut is lost."""
@@ -40,7 +40,7 @@ def send_inputs(grid: GridClient, inputs: Sequence[Sendable]) -> None:
         _send_small(grid, [read for read in inputs if read.size <= SMALL_INPUT])
         inputs = [read for read in inputs if read.size > SMALL_INPUT]
     for read in inputs:
-        known = grid.ask(sent_input, sha256=read.sha256)
+        known = grid.call(sent_input, sha256=read.sha256)
         if not known.is_stored:
             with read.open() as content:
                 _send(grid, read, content, known.held)
@@ -100,4 +100,4 @@ def _blocks(content: BinaryIO, most: int) -> Iterator[bytes]:
 
 def _tell(name: str, of: int, held: int) -> None:
     if of >= WORTH_TELLING and sys.stderr.isatty():
-        print(f"\r{name}: {size(held)} of {size(of)}", end="\n" if held >= of else "", file=sys.stderr)
+        print(f"\r{name}: {format_size(held)} of {format_size(of)}", end="\n" if held >= of else "", file=sys.stderr)

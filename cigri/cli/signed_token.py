@@ -25,8 +25,8 @@ def create_by_key(key: Path, wanted: RequestedToken, *, for_root: bool) -> Creat
         )
     wanted = wanted._replace(host=place.host)
     with closing(PortalClient(place)) as remote:
-        told = remote.ask(create_challenge, **wanted._asdict(), for_root=for_root)
+        told = remote.call(create_challenge, **wanted._asdict(), for_root=for_root)
         text = text_to_sign(told.grid, wanted, told.nonce)
         if text != told.text:
             raise CigriError(f"{place} asks to sign something else than was asked of it: nothing was signed")
-        return remote.ask(answer_challenge, nonce=told.nonce, signature=sign(text, key))
+        return remote.call(answer_challenge, nonce=told.nonce, signature=sign(text, key))

@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import chain
 
 from cigri.api_models.simulations import CampaignSimulationView, SimulationView
-from cigri.cli.command import DONE, complain, print_json, safe
+from cigri.cli.command import DONE, escape_text, print_error, print_json
 from cigri.cli.description_source import DescriptionSource, PreparedSubmission
 from cigri.cli.grid_client import open_grid
 from cigri.cli.submitting import ask, asked_of, read, refusal, told_problems
@@ -14,8 +14,8 @@ from cigri.cli.table_printing import print_table
 from cigri.endpoints.dispatch import GridClient
 from cigri.endpoints.submissions import simulate_campaigns
 from cigri.errors import DescriptionError
-from cigri.formats.json_values import plain
-from cigri.presentation.formatting import duration, how_simulated, moment, no_end
+from cigri.formats.json_values import to_json_value
+from cigri.presentation.formatting import format_duration, format_time, how_simulated, no_end
 
 
 def simulate(sources: Sequence[DescriptionSource], options: argparse.Namespace) -> int:
@@ -34,7 +34,7 @@ def simulate(sources: Sequence[DescriptionSource], options: argparse.Namespace) 
         answer = _ask(grid, handed, options)
     for each, campaign in zip(handed, answer.campaigns, strict=True):
         for note in campaign.notes:
-            complain(f"{each.name}: {note}")
+            print_error(f"{each.name}: {note}")
     _show(answer, options.output)
     return DONE
 
@@ -52,25 +52,25 @@ def _ask(grid: GridClient, handed: Sequence[PreparedSubmission], options: argpar
 
 def _show(answer: SimulationView, output: str) -> None:
     if output == "json":
-        print_json(plain(answer))
+        print_json(to_json_value(answer))
         return
     for campaign in answer.campaigns:
         for line in _lines(campaign, answer):
-            print(safe(line))
+            print(escape_text(line))
         if campaign.shares:
             print_table(("cluster", "tasks", "core-hours"), list(_rows(campaign)))
 
 
 def _lines(campaign: CampaignSimulationView, answer: SimulationView) -> Iterator[str]:
     yield f"campaign {campaign.name}: {campaign.tasks} tasks; nothing was submitted"
-    yield f"  if submitted  {moment(answer.at)}"
+    yield f"  if submitted  {format_time(answer.at)}"
     if campaign.expected is None:
         yield f"  expected end  {no_end(campaign)}"
     else:
         yield f"  expected end  {_when(campaign.expected_end, campaign.expected)}"
         yield f"  90 % between  {_when(campaign.low_end, campaign.low)}"
         yield f"           and  {_when(campaign.high_end, campaign.high)}"
-    yield f"  one task      {duration(campaign.task)}, from {campaign.durations}"
+    yield f"  one task      {format_duration(campaign.task)}, from {campaign.durations}"
     if campaign.durations == "the walltime alone":
         yield "                (say `duration` in the description, and the interval is narrower)"
     yield f"  simulated     {how_simulated(campaign)}; campaigns under way now: {answer.ahead}"
@@ -81,7 +81,7 @@ def _lines(campaign: CampaignSimulationView, answer: SimulationView) -> Iterator
 def _when(date: datetime | None, seconds: float | None) -> str:
     assert date is not None  # as the expected one is known
     assert seconds is not None
-    return f"{moment(date)} (in {duration(seconds)})"
+    return f"{format_time(date)} (in {format_duration(seconds)})"
 
 
 def _rows(campaign: CampaignSimulationView) -> Iterator[tuple[str, str, str]]:

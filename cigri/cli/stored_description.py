@@ -11,7 +11,7 @@ from cigri.endpoints.dispatch import GridClient
 
 def show_description(grid: GridClient, campaign_id: int) -> None:
     """One JSON object; parameters one a line, read as they are printed, for there may be millions."""
-    written = grid.ask(description, campaign_id=campaign_id)
+    written = grid.call(description, campaign_id=campaign_id)
     if written.has_list:
         _print_with(written.described, _parameters(grid, campaign_id))
     else:
@@ -20,7 +20,7 @@ def show_description(grid: GridClient, campaign_id: int) -> None:
 
 def _parameters(grid: GridClient, campaign_id: int) -> Iterator[object]:
     last = -1
-    while page := grid.ask(parameters, campaign_id=campaign_id, after=last):
+    while page := grid.call(parameters, campaign_id=campaign_id, after=last):
         yield from page
         last += len(page)
 

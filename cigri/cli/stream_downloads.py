@@ -10,7 +10,7 @@ from cigri.cli.download_progress import DownloadProgress
 from cigri.endpoints.dispatch import GridClient
 from cigri.endpoints.outputs import FETCHED_AT_ONCE, fetch_outputs
 from cigri.errors import CigriError
-from cigri.formats.id_ranges import written_ids
+from cigri.formats.id_ranges import format_ids
 from cigri.outputs.brought import Brought, Output
 
 
@@ -56,8 +56,8 @@ class StreamDownloader:
                     del lacking[piece.number]
 
     def _ask(self, numbers: Sequence[int], streams: list[str], offset: int = 0) -> list[StreamContent]:
-        chosen = written_ids(numbers)
-        answer = self._grid.ask(
+        chosen = format_ids(numbers)
+        answer = self._grid.call(
             fetch_outputs, campaign_id=self._campaign_id, numbers=chosen, streams=streams, offset=offset
         )
         return answer.outputs

@@ -8,16 +8,16 @@ from itertools import chain
 from typing import Any
 
 from cigri.api_models.submissions import CheckedCampaign, SubmittedCampaign
-from cigri.cli.command import DONE, complain, grid_user, print_json, safe, told_even_if_lost
+from cigri.cli.command import DONE, escape_text, grid_user, print_error, print_json, told_even_if_lost
 from cigri.cli.description_source import DescriptionSource, PreparedSubmission
 from cigri.cli.grid_client import open_grid
 from cigri.cli.missing_on_host import tell_missing
 from cigri.cli.outages import warn
-from cigri.endpoints.dispatch import GridClient, receive
+from cigri.endpoints.dispatch import GridClient, run_upload_endpoint
 from cigri.endpoints.request_bodies import SpooledBody, as_body
 from cigri.endpoints.submissions import check_campaign, check_stages, submit_campaign, submit_stages
 from cigri.errors import CigriError, DatabaseUnavailable, DescriptionError, PortalUnavailable
-from cigri.formats.json_values import plain
+from cigri.formats.json_values import to_json_value
 from cigri.identity.callers import Caller
 
 MOST_TOLD = 100
@@ -100,13 +100,13 @@ def _check(
         with open_grid() as grid:
             return [each for stages in handed for each in ask(grid, stages, options)]
     except DatabaseUnavailable as error:
-        complain(f"whether the clusters exist was not checked: {error}")
+        print_error(f"whether the clusters exist was not checked: {error}")
     checked = []
     for each in chain(*handed):
         with SpooledBody() as body:
             for block in as_body(each):
                 body.write(block)
-            answer = receive(check_campaign, None, Caller(grid_user()), body, asked_of(options))
+            answer = run_upload_endpoint(check_campaign, None, Caller(grid_user()), body, asked_of(options))
             assert isinstance(answer, CheckedCampaign)  # nothing is calculated
             checked.append((each.name, answer))
     return checked
@@ -118,12 +118,12 @@ def _show_checked(checked: Sequence[tuple[str, CheckedCampaign]], faults: list[s
         faults += [f"{name}: {problem}" for problem in answer.problems]
     campaigns = [(answer.campaign, answer.missing) for _, answer in checked if answer.campaign]
     if output == "json":
-        print_json([plain(campaign) for campaign, _ in campaigns])
+        print_json([to_json_value(campaign) for campaign, _ in campaigns])
     else:
         from cigri.cli.preview import preview
 
         for line in chain.from_iterable(preview(campaign, missing) for campaign, missing in campaigns):
-            print(safe(line))
+            print(escape_text(line))
     for name, answer in checked:
         tell_missing(name, answer.starts)
     if faults:
@@ -133,12 +133,12 @@ def _show_checked(checked: Sequence[tuple[str, CheckedCampaign]], faults: list[s
 
 def _tell(name: str, answer: CheckedCampaign | SubmittedCampaign) -> None:
     for note in answer.notes:
-        complain(f"{name}: {note}")
+        print_error(f"{name}: {note}")
     for change in answer.changes:
-        complain(f"{name}: changed by this site: {change}")
+        print_error(f"{name}: changed by this site: {change}")
     if answer.dropped and answer.campaign:
         kept = answer.campaign.tasks
-        complain(f"{name}: a test takes one task for each cluster: {kept} kept, {answer.dropped} left out")
+        print_error(f"{name}: a test takes one task for each cluster: {kept} kept, {answer.dropped} left out")
 
 
 def _store(grid: GridClient, handed: Sequence[Sequence[PreparedSubmission]], options: argparse.Namespace) -> int:
@@ -148,7 +148,7 @@ def _store(grid: GridClient, handed: Sequence[Sequence[PreparedSubmission]], opt
             for stages in handed:
                 for each, answer in zip(stages, _submit(grid, stages, options), strict=True):
                     _tell(each.name, answer)
-                    details = plain(answer.campaign) if answer.campaign else {}
+                    details = to_json_value(answer.campaign) if answer.campaign else {}
                     stored.append({"id": answer.id, "changes": answer.changes, "dropped": answer.dropped, **details})
                     if options.output == "text":
                         _print_stored(answer, is_detailed=options.details)
@@ -156,7 +156,7 @@ def _store(grid: GridClient, handed: Sequence[Sequence[PreparedSubmission]], opt
             if options.output == "json":
                 print_json(stored)
     warn(grid, [campaign["id"] for campaign in stored])
-    complain(f"`gridstat {stored[-1]['id']}` shows how far it is, `gridevents {stored[-1]['id']}` what went wrong")
+    print_error(f"`gridstat {stored[-1]['id']}` shows how far it is, `gridevents {stored[-1]['id']}` what went wrong")
     return DONE
 
 
@@ -190,4 +190,4 @@ def _print_stored(answer: SubmittedCampaign, *, is_detailed: bool) -> None:
         from cigri.cli.preview import preview
 
         for line in preview(answer.campaign, ()):
-            print(safe(line))
+            print(escape_text(line))

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from cigri.cli.command import safe
-from cigri.cli.text_wrapping import folded, width_of
+from cigri.cli.command import escape_text
+from cigri.cli.text_wrapping import width_of, wrap_text
 
 COLUMN_GAP = "  "
 INDENT = "    "
@@ -70,10 +70,10 @@ def print_table(
 
 def print_fields(fields: Iterable[tuple[str, object]]) -> None:
     """A line each, or several on a terminal; the unknown ones left out."""
-    shown = [(name, safe(str(value))) for name, value in fields if value is not None and value != ""]
+    shown = [(name, escape_text(str(value))) for name, value in fields if value is not None and value != ""]
     indent = max(len(name) for name, _ in shown) + 2
     for name, value in shown:
-        lines = folded(value, max(terminal_width() - indent, LEAST_WIDTH)) if sys.stdout.isatty() else [value]
+        lines = wrap_text(value, max(terminal_width() - indent, LEAST_WIDTH)) if sys.stdout.isatty() else [value]
         print(f"{name + ':':{indent}}" + f"\n{'':{indent}}".join(lines))
 
 
@@ -129,7 +129,7 @@ def _sum(widths: Sequence[int]) -> int:
 
 def _row(columns: Sequence[TableColumn], texts: Sequence[str], widths: Sequence[int]) -> list[str]:
     """As many lines as the longest of its cells takes."""
-    cells = [folded(text, width) for text, width in zip(texts, widths, strict=True)]
+    cells = [wrap_text(text, width) for text, width in zip(texts, widths, strict=True)]
     lines = zip_longest(*cells, fillvalue="")
     return [COLUMN_GAP.join(map(_justified, columns, line, widths)).rstrip() for line in lines]
 
@@ -148,9 +148,9 @@ def _words(cells: Sequence[tuple[TableColumn, str]], width: int) -> list[str]:
         if lines and not is_long and width_of(f"{lines[-1]}, {words}") <= room:
             lines[-1] += f", {words}"
         elif not is_long:
-            lines += folded(words, room)
+            lines += wrap_text(words, room)
     for (column, text), is_long in zip(cells, long, strict=True):
-        lines += folded(f"{column.title}: {text}", room) if is_long else []
+        lines += wrap_text(f"{column.title}: {text}", room) if is_long else []
     return [INDENT + line for line in lines]
 
 
@@ -166,4 +166,4 @@ def _padded(text: str, width: int) -> str:
 
 
 def _one_line(value: object) -> str:
-    return "" if value is None else " ".join(safe(str(value)).split())
+    return "" if value is None else " ".join(escape_text(str(value)).split())

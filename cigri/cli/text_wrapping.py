@@ -12,7 +12,7 @@ PHRASE = re.compile(
 )
 
 
-def folded(text: str, width: int) -> list[str]:
+def wrap_text(text: str, width: int) -> list[str]:
     """At least one line; words that are longer than a line are broken anywhere, all others at spaces only."""
     lines: list[str] = []
     for word in _whole(text, width):

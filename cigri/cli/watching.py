@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 from cigri.api_models.campaigns import CampaignView
 from cigri.cli.campaigns import end, letters, progress
-from cigri.cli.command import DONE, FAILED, complain, safe
+from cigri.cli.command import DONE, FAILED, escape_text, print_error
 from cigri.cli.table_printing import INDENT, LEAST_WIDTH
-from cigri.cli.text_wrapping import folded, width_of
+from cigri.cli.text_wrapping import width_of, wrap_text
 from cigri.endpoints.campaigns import campaigns
 from cigri.endpoints.dispatch import GridClient
 from cigri.endpoints.health import notices
 from cigri.endpoints.paging import walk
 from cigri.errors import NotFound, PortalUnavailable
-from cigri.formats.id_ranges import written_ids
+from cigri.formats.id_ranges import format_ids
 from cigri.formats.units import localised
-from cigri.presentation.formatting import rate
+from cigri.presentation.formatting import format_rate
 from cigri.states import CampaignState
 
 PERIOD = 1.0  # seconds
@@ -67,13 +67,13 @@ class ProgressLines(ProgressDisplay):
     def show(self, looks: Sequence[WatchSnapshot]) -> None:
         current = _notices(looks)
         for notice in current if current != self._notices else ():
-            print(safe(notice), flush=True)
+            print(escape_text(notice), flush=True)
         self._notices = current
         for look in looks:
             c, counts = look.campaign, _counts(look)
             if self._last.get(c.id) != counts:
                 self._last[c.id] = counts
-                print(f"{c.id} {safe(c.name)} {progress(c)} {counts}{_outlook(look)}", flush=True)
+                print(f"{c.id} {escape_text(c.name)} {progress(c)} {counts}{_outlook(look)}", flush=True)
 
     def __exit__(self, *_: object) -> None:
         return None
@@ -105,7 +105,7 @@ def _notices(looks: Sequence[WatchSnapshot]) -> list[str]:
 
 
 def _folded_notices(looks: Sequence[WatchSnapshot], width: int) -> list[str]:
-    return [line for notice in _notices(looks) for line in folded(safe(notice), max(width, LEAST_WIDTH))]
+    return [line for notice in _notices(looks) for line in wrap_text(escape_text(notice), max(width, LEAST_WIDTH))]
 
 
 def drawn(looks: Sequence[WatchSnapshot], width: int) -> list[str]:
@@ -115,13 +115,13 @@ def drawn(looks: Sequence[WatchSnapshot], width: int) -> list[str]:
     lines = []
     for look, count in zip(looks, counts, strict=True):
         head = f"{_bar(look.campaign, min(PROGRESS_BAR, width // 3))} {count:>{longest}} "
-        name, state = f"{look.campaign.id} {safe(look.campaign.name)}", _counts(look) + _outlook(look)
+        name, state = f"{look.campaign.id} {escape_text(look.campaign.name)}", _counts(look) + _outlook(look)
         if len(head) + width_of(f"{name} {state}") <= width:
             lines.append(f"{head}{name} {state}")
             continue
-        named = folded(name, max(width - len(head), LEAST_WIDTH))
+        named = wrap_text(name, max(width - len(head), LEAST_WIDTH))
         lines += [head + named[0], *(" " * len(head) + line for line in named[1:])]
-        lines += [INDENT + line for line in folded(state, max(width - len(INDENT), LEAST_WIDTH))]
+        lines += [INDENT + line for line in wrap_text(state, max(width - len(INDENT), LEAST_WIDTH))]
     return lines
 
 
@@ -135,7 +135,7 @@ def watch(grid: GridClient, ids: Sequence[int] | None, user: str) -> int:
     looks = _look(grid, ids, user)
     if not looks:
         if ids is None:
-            complain("no campaign is open: there is nothing to watch")
+            print_error("no campaign is open: there is nothing to watch")
             return DONE
         raise NotFound(f"no campaign {', '.join(map(str, ids))}; `gridstat -a` lists all")
     ids = [look.campaign.id for look in looks]
@@ -161,8 +161,8 @@ def _look_patiently(grid: GridClient, ids: Sequence[int], user: str) -> list[Wat
 
 
 def _look(grid: GridClient, ids: Sequence[int] | None, user: str) -> list[WatchSnapshot]:
-    named = written_ids(ids)
-    found = grid.ask(notices, ids=named, user=user)
+    named = format_ids(ids)
+    found = grid.call(notices, ids=named, user=user)
     sentences = [*map(localised, found.sentences)]
     return [WatchSnapshot(campaign, found.now, sentences) for campaign in walk(grid, campaigns, ids=named, user=user)]
 
@@ -170,19 +170,21 @@ def _look(grid: GridClient, ids: Sequence[int] | None, user: str) -> list[WatchS
 def _verdict(look: WatchSnapshot) -> int:
     campaign = look.campaign
     if campaign.state is CampaignState.CANCELLED:
-        complain(f"campaign {campaign.id} was cancelled")
+        print_error(f"campaign {campaign.id} was cancelled")
         return FAILED
     if campaign.failed or campaign.cancelled:
-        complain(
+        print_error(
             f"campaign {campaign.id}: tasks failed: {campaign.failed}, cancelled: {campaign.cancelled}; "
             f"`gridstat -e {campaign.id}` shows why and how to go on"
         )
         return FAILED
     if campaign.blocked:
-        complain(f"campaign {campaign.id}: {campaign.blocked} blocked; `gridstat -e {campaign.id}` shows how to go on")
+        print_error(
+            f"campaign {campaign.id}: {campaign.blocked} blocked; `gridstat -e {campaign.id}` shows how to go on"
+        )
         return FAILED
     if campaign.has_failed_epilogue:
-        complain(f"campaign {campaign.id}: an epilogue failed; `gridstat -e {campaign.id}` shows how to go on")
+        print_error(f"campaign {campaign.id}: an epilogue failed; `gridstat -e {campaign.id}` shows how to go on")
         return FAILED
     return DONE
 
@@ -198,6 +200,6 @@ def _counts(look: WatchSnapshot) -> str:
 
 
 def _outlook(look: WatchSnapshot) -> str:
-    speed = rate(look.campaign.throughput) if look.campaign.is_open else None
+    speed = format_rate(look.campaign.throughput) if look.campaign.is_open else None
     when = end(look.campaign, look.now, with_date=False) if look.campaign.is_open else None
     return (f", {speed} jobs/h" if speed else "") + (f", ends {when}" if when else "")

@@ -190,36 +190,39 @@ def _is_away(error: OperationalError) -> bool:
 
 
 IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
-"""Of `rows` and `given`: a table of ids alone."""
+"""Of `values_table` and `bound_values_table`: a table of ids alone."""
 
 
-def rows(name: str, columns: Mapping[str, TypeEngine[Any]], values: Sequence[Sequence[object]]) -> TableValuedAlias:
+def values_table(
+    name: str, columns: Mapping[str, TypeEngine[Any]], values: Sequence[Sequence[object]]
+) -> TableValuedAlias:
     """Plain values as a table to join with: one parameter whatever the number of rows. Values must be JSON's."""
-    return _table(name, columns, literal(packed(columns, values), Text))
+    return _table(name, columns, literal(rows_as_json(columns, values), Text))
 
 
-def given(name: str, columns: Mapping[str, TypeEngine[Any]]) -> TableValuedAlias:
-    """As `rows`, in a statement that is built once; its parameter `name` is `packed` rows."""
+def bound_values_table(name: str, columns: Mapping[str, TypeEngine[Any]]) -> TableValuedAlias:
+    """As `values_table`, in a statement that is built once; its parameter `name` is `rows_as_json` rows."""
     return _table(name, columns, bindparam(name, type_=Text))
 
 
-def among(ids: Iterable[int]) -> Select[tuple[int]]:
+def id_list(ids: Iterable[int]) -> Select[tuple[int]]:
     """To be used with `in_` and `not_in`: one parameter whatever their number, looked up as in a table."""
     return select(func.unnest(literal(list(ids), ARRAY(BigInteger)), type_=BigInteger))
 
 
 def is_one_of(column: ColumnElement[int], ids: Sequence[int]) -> ColumnElement[bool]:
     """One alone is compared: for a list of unknown length PostgreSQL expects ten, and plans each call anew."""
-    return column == ids[0] if len(ids) == 1 else column.in_(among(ids))
+    return column == ids[0] if len(ids) == 1 else column.in_(id_list(ids))
 
 
-def among_given(name: str) -> Select[tuple[int]]:
-    """As `among`, in a statement that is built once; its parameter `name` is a list of ids."""
+def bound_id_list(name: str) -> Select[tuple[int]]:
+    """As `id_list`, in a statement that is built once; its parameter `name` is a list of ids."""
     return select(func.unnest(bindparam(name, type_=ARRAY(BigInteger)), type_=BigInteger))
 
 
-def packed(columns: Iterable[str], values: Iterable[Sequence[object]]) -> str:
-    """Rows as JSON, which `given` takes. PostgreSQL holds no NUL: foreign text that has one keeps all the rest."""
+def rows_as_json(columns: Iterable[str], values: Iterable[Sequence[object]]) -> str:
+    """Rows as JSON, which `bound_values_table` takes. PostgreSQL holds no NUL: foreign text that has one keeps all the
+    rest."""
     names = tuple(columns)
     return json.dumps([dict(zip(names, map(_without_nul, value), strict=True)) for value in values])
 

@@ -58,7 +58,7 @@ def read_by(
     return {row[0]: kind._make(row[1:]) for row in result}  # type: ignore[attr-defined]  # it is a named tuple
 
 
-def nothing(name: str, like: ColumnElement[Any]) -> Label[Any]:
+def null_column(name: str, like: ColumnElement[Any]) -> Label[Any]:
     """A column that is null, of the type of another one."""
     return type_coerce(null(), like.type).label(name)
 

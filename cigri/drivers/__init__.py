@@ -49,6 +49,8 @@ class RemoteJobState(StrEnum):
         return self in FINAL
 
 
+RemoteState = RemoteJobState  # the name that drivers of other packages import, until 1.0
+
 FINAL = frozenset(
     {
         RemoteJobState.SUCCEEDED,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from cigri.eligibility.queues import SHAPING, Eligibility, QueueFacts, Verdicts, decide, wanted_of
+from cigri.eligibility.queues import SHAPING, Eligibility, QueueFacts, QueueVerdicts, decide, wanted_of
 from cigri.requirements import (
     NO_REQUIREMENT,
     Kinds,
@@ -59,7 +59,7 @@ def choose(
     judged as the first of those that are, to say what would do.
     """
     requirement = NO_REQUIREMENT if raw is None else parse_requirement(raw, kinds)
-    computed: dict[str, Verdicts] = {}  # few are distinct
+    computed: dict[str, QueueVerdicts] = {}  # few are distinct
     any_other = next(iter(settings.values()), {})
     eligible, others, rejects = set[str](), set[str](), dict[str, QueueRejection]()
     for queue in queues:

@@ -9,7 +9,7 @@ from cigri.eligibility.queues import Eligibility, QueueDemand, QueueFacts, decid
 from cigri.requirements import NO_REQUIREMENT, Kinds, QueueRejection, digest, parse_requirement
 from cigri.states import QueueRejectCode
 
-Plain = tuple[object, ...] | dict[str, Any] | None
+VerdictRow = tuple[object, ...] | dict[str, Any] | None
 """A verdict as it is kept: why not; or else, for an eligible queue, what nodes have to be chosen by (None: any)."""
 
 
@@ -48,7 +48,7 @@ class PoolVerdicts(NamedTuple):
     """The verdict on each queue, and the clusters that have none that is eligible."""
 
     pool_id: int
-    verdicts: Mapping[int, Plain]
+    verdicts: Mapping[int, VerdictRow]
     closed: list[int]
 
 
@@ -79,7 +79,7 @@ def _judge_pool(pool: PoolDemand, queues: Sequence[QueueFacts], kinds: Kinds) ->
     return PoolVerdicts(pool.id, {queue_id: _plain(verdict) for queue_id, verdict in verdicts.items()}, sorted(closed))
 
 
-def _plain(verdict: QueueRejection | Eligibility) -> Plain:
+def _plain(verdict: QueueRejection | Eligibility) -> VerdictRow:
     if isinstance(verdict, QueueRejection):
         return verdict.code, verdict.name, verdict.wanted, verdict.found
     return None if verdict.condition is None else verdict.condition.canonical()
@@ -109,7 +109,7 @@ class VerdictSummary(NamedTuple):
 NO_VERDICT = BucketVerdict(None, "", "", "", None)
 
 
-def sum_up(verdicts: Sequence[BucketVerdict]) -> VerdictSummary:
+def summarize_verdicts(verdicts: Sequence[BucketVerdict]) -> VerdictSummary:
     """The first refusal is shown, or else the first verdict: a user has to know what to change, not what goes well."""
     refused = [verdict for verdict in verdicts if verdict.code is not None]
     shown = next(iter(refused or verdicts), NO_VERDICT)

@@ -14,9 +14,9 @@ from cigri.requirements import (
     Condition,
     JobShape,
     Kinds,
+    PropertyValue,
     QueueRejection,
     Requirement,
-    Value,
     judge_queue,
     read_canonical,
 )
@@ -39,7 +39,7 @@ class Eligibility(NamedTuple):
     condition: Condition | None = None
 
 
-Verdicts = Mapping[int, QueueRejection | Eligibility]
+QueueVerdicts = Mapping[int, QueueRejection | Eligibility]
 """By queue."""
 
 
@@ -67,7 +67,7 @@ class QueueFacts(Protocol):
         """What it demands of jobs, as a canonical requirement; None: nothing."""
 
     @property
-    def classes(self) -> Sequence[Mapping[str, Value]]:
+    def classes(self) -> Sequence[Mapping[str, PropertyValue]]:
         """The properties of its nodes, those that are alike as one."""
 
     @property
@@ -118,7 +118,7 @@ def wanted_of(requirement: Requirement, settings: Mapping[str, Any], bucket: Map
     return QueueDemand(requirement, shape, settings.get("queue") or "")
 
 
-def decide(wanted: QueueDemand, queues: Sequence[QueueFacts], kinds: Kinds) -> Verdicts:
+def decide(wanted: QueueDemand, queues: Sequence[QueueFacts], kinds: Kinds) -> QueueVerdicts:
     """By queue id: eligible if one class of its nodes has all that is required, and its jobs may be like this.
 
     And when its batch system can be asked for such nodes, if there are others.

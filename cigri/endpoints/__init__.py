@@ -129,7 +129,7 @@ class UploadEndpoint(Endpoint[P, R]):
     """
 
 
-def reads(
+def read_endpoint(
     path: str, may: Access, paging: Pagination | None = None
 ) -> "Callable[[Callable[Concatenate[Connection, Caller, P], R]], Endpoint[P, R]]":
     """An endpoint that changes nothing; `{name}` in the path is the parameter of that name."""
@@ -138,21 +138,21 @@ def reads(
     )
 
 
-def asks(
+def cluster_read_endpoint(
     path: str, may: Access, answer: type[R]
 ) -> "Callable[[Callable[Concatenate[Connection, Caller, P], R | DeferredResponse[R]]], Endpoint[P, R]]":
-    """As `reads`, of what a cluster may have to say: the portal says 202 until it has."""
+    """As `read_endpoint`, of what a cluster may have to say: the portal says 202 until it has."""
     return lambda function: Endpoint("GET", path, may, AccessScope.READ, function, answer)
 
 
-def changes(
+def change_endpoint(
     path: str, may: Access, scope: AccessScope = AccessScope.SUBMIT, *, method: str = "POST"
 ) -> "Callable[[Callable[Concatenate[Connection, Caller, P], R]], Endpoint[P, R]]":
     """An endpoint that changes something: it stands in the audit trail."""
     return lambda function: Endpoint(method, path, may, scope, function, function.__annotations__["return"])
 
 
-def receives(
+def upload_endpoint(
     path: str, may: Access, scope: AccessScope = AccessScope.SUBMIT
 ) -> "Callable[[Callable[Concatenate[Database, Caller, SpooledBody, P], R]], UploadEndpoint[P, R]]":
     """An endpoint to which a Body (cigri.endpoints.request_bodies) is sent; its parameters stand in the query."""
@@ -168,16 +168,16 @@ def admits(
     )
 
 
-def calculates(
+def calculation_endpoint(
     path: str, may: Access, answer: type[R]
 ) -> Callable[
     ["Callable[Concatenate[Database, Caller, SpooledBody, P], BackgroundCalculation[R]]"], "UploadEndpoint[P, R]"
 ]:
-    """As `receives`, of what takes some seconds: the portal says 202 until it is done."""
+    """As `upload_endpoint`, of what takes some seconds: the portal says 202 until it is done."""
     return lambda function: UploadEndpoint("POST", path, may, AccessScope.SUBMIT, function, answer)
 
 
-def every() -> Iterator[Endpoint[..., Any]]:
+def list_endpoints() -> Iterator[Endpoint[..., Any]]:
     """All endpoints of all files here."""
     for module in pkgutil.iter_modules(__path__):
         file = importlib.import_module(f"{__name__}.{module.name}")

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from cigri.api_models.changes import AuditEntry
-from cigri.endpoints import Access, reads
+from cigri.endpoints import Access, read_endpoint
 from cigri.endpoints.paging import BACKWARDS, require_limit
 from cigri.identity.callers import Caller
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 USUAL_ENTRIES = 100
 
 
-@reads("/audit", Access.OPERATOR, BACKWARDS)
+@read_endpoint("/audit", Access.OPERATOR, BACKWARDS)
 def audit_trail(
     conn: "Connection", _caller: Caller, *, before: int | None = None, limit: int = USUAL_ENTRIES
 ) -> list[AuditEntry]:

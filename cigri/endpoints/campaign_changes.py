@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from cigri.api_models.changes import ActionResult, PriorityView, ResubmittedTasks
-from cigri.endpoints import Access, changes
+from cigri.endpoints import Access, change_endpoint
 from cigri.errors import CigriError, UsageError
 from cigri.formats.priority import require_priority
 from cigri.identity.callers import Caller
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
 MOST_SPANS = 10_000  # ranges of tasks named at once
 
 
-@changes("/campaigns/{campaign_id}/cancel", Access.OWNER)
+@change_endpoint("/campaigns/{campaign_id}/cancel", Access.OWNER)
 def cancel_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> ActionResult:
     """What runs is killed, what waits is given up."""
     consequence = "waiting tasks are given up, jobs on clusters are being killed"
     return _move(conn, caller, campaign_id, CampaignState.CANCELLED, consequence)
 
 
-@changes("/campaigns/{campaign_id}/pause", Access.OWNER)
+@change_endpoint("/campaigns/{campaign_id}/pause", Access.OWNER)
 def pause_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> ActionResult:
     """No more tasks are started; what runs goes on."""
     consequence = f"running jobs go on; `griddel --resume {campaign_id}` takes it up again"
     return _move(conn, caller, campaign_id, CampaignState.PAUSED, consequence)
 
 
-@changes("/campaigns/{campaign_id}/resume", Access.OWNER)
+@change_endpoint("/campaigns/{campaign_id}/resume", Access.OWNER)
 def resume_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> ActionResult:
     """A paused campaign goes on."""
     return _move(conn, caller, campaign_id, CampaignState.IN_TREATMENT, "it goes on")
 
 
-@changes("/campaigns/{campaign_id}/purge", Access.OWNER)
+@change_endpoint("/campaigns/{campaign_id}/purge", Access.OWNER)
 def purge_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> ActionResult:
     """The files of an ended campaign are removed from the clusters, by the janitor."""
     from cigri.flow import archive
@@ -46,12 +46,12 @@ def purge_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> A
     return ActionResult(campaign_id, True, f"campaign {campaign_id} will be purged: {later}")
 
 
-@changes("/campaigns/{campaign_id}/checkpoint", Access.OWNER)
+@change_endpoint("/campaigns/{campaign_id}/checkpoint", Access.OWNER)
 def checkpoint_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> ActionResult:
     """Running jobs are asked to save their state."""
-    from cigri.flow.checkpoint_requests import ask_checkpoints
+    from cigri.flow.checkpoint_requests import request_checkpoints
 
-    asked = ask_checkpoints(conn, caller, campaign_id=campaign_id)
+    asked = request_checkpoints(conn, caller, campaign_id=campaign_id)
     if not asked:
         raise CigriError(f"campaign {campaign_id} has no running job to ask, or its description declares no checkpoint")
     jobs = "1 running job is" if asked == 1 else f"{asked} running jobs are"
@@ -59,21 +59,23 @@ def checkpoint_campaign(conn: "Connection", caller: Caller, *, campaign_id: int)
     return ActionResult(campaign_id, True, message)
 
 
-@changes("/campaigns/{campaign_id}/hold", Access.OWNER)
+@change_endpoint("/campaigns/{campaign_id}/hold", Access.OWNER)
 def hold_campaign(
     conn: "Connection", caller: Caller, *, campaign_id: int, cluster: str = "", waiting_only: bool = False
 ) -> ActionResult:
     """It stands still, or its share of a cluster does: no new jobs, waiting ones are held, running ones suspended."""
-    from cigri.endpoints.hold_effects import what_halts
+    from cigri.endpoints.hold_effects import describe_hold_effects
     from cigri.flow import holds
 
     shares = holds.hold_campaign(conn, campaign_id, caller, cluster=cluster, waiting_only=waiting_only)
     where = f" on {cluster}" if cluster else ""
-    message = f"campaign {campaign_id} is held{where}: no new jobs are made{what_halts(shares, waiting_only)}"
+    message = (
+        f"campaign {campaign_id} is held{where}: no new jobs are made{describe_hold_effects(shares, waiting_only)}"
+    )
     return ActionResult(campaign_id, True, message, _work_left(conn, campaign_id))
 
 
-@changes("/campaigns/{campaign_id}/release", Access.OWNER)
+@change_endpoint("/campaigns/{campaign_id}/release", Access.OWNER)
 def release_campaign(
     conn: "Connection", caller: Caller, *, campaign_id: int, cluster: str = "", regardless: bool = False
 ) -> ActionResult:
@@ -94,7 +96,7 @@ def release_campaign(
     return ActionResult(campaign_id, True, message, _work_left(conn, campaign_id))
 
 
-@changes("/campaigns/{campaign_id}/priority", Access.OWNER)
+@change_endpoint("/campaigns/{campaign_id}/priority", Access.OWNER)
 def set_priority(conn: "Connection", caller: Caller, *, campaign_id: int, priority: int) -> PriorityView:
     """Where it stands among the campaigns of its owner from now on: higher ones go first."""
     from cigri.flow.campaigns import set_own_priority
@@ -103,7 +105,7 @@ def set_priority(conn: "Connection", caller: Caller, *, campaign_id: int, priori
     return PriorityView(campaign_id, priority)
 
 
-@changes("/campaigns/{campaign_id}/resubmit", Access.OWNER)
+@change_endpoint("/campaigns/{campaign_id}/resubmit", Access.OWNER)
 def resubmit_tasks(
     conn: "Connection",
     caller: Caller,
@@ -138,9 +140,9 @@ def _move(
 
 def _work_left(conn: "Connection", campaign_id: int) -> str:
     """For those who ask for more."""
-    from cigri.flow.cancellations import count_left
+    from cigri.flow.cancellations import count_remaining
 
-    tasks, jobs = count_left(conn, campaign_id)
+    tasks, jobs = count_remaining(conn, campaign_id)
     counts = [f"{number} {state}" for state, number in tasks.items()]
     return f"tasks: {', '.join(counts) or 'none'}; jobs that have not ended: {jobs}"
 

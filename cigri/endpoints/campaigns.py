@@ -13,7 +13,7 @@ from cigri.api_models.campaigns import (
     TaskStripCell,
 )
 from cigri.api_models.failures import ErrorView, FailureGroup
-from cigri.endpoints import Access, reads
+from cigri.endpoints import Access, read_endpoint
 from cigri.endpoints.paging import FORWARDS, require_limit
 from cigri.endpoints.read_cache import once_an_instant
 from cigri.errors import NotFound
@@ -21,8 +21,8 @@ from cigri.estimates.calibration import calibration
 from cigri.formats.id_ranges import read_ids
 from cigri.identity.callers import Caller
 from cigri.presentation.cluster_tests import results_of
-from cigri.presentation.failure_groups import alike, kind_of
-from cigri.presentation.run_status import obstacle
+from cigri.presentation.failure_groups import failure_group, group_failures
+from cigri.presentation.run_status import run_status
 from cigri.states import CampaignType
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ MOST_FAILURES = 10_000
 USUAL_PAGE = 1000  # campaigns
 
 
-@reads("/campaigns", Access.EVERYBODY, FORWARDS)
+@read_endpoint("/campaigns", Access.EVERYBODY, FORWARDS)
 def campaigns(
     conn: "Connection",
     _caller: Caller,
@@ -62,22 +62,22 @@ def campaigns(
     )
 
 
-@reads("/campaigns/{campaign_id}", Access.EVERYBODY_IN_PART)
+@read_endpoint("/campaigns/{campaign_id}", Access.EVERYBODY_IN_PART)
 def campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> CampaignDetail:
     """A campaign with each of its clusters, and how its tasks failed; what they wrote is for its owner."""
     from cigri import installation
     from cigri.flow.forecasts import list_told
-    from cigri.flow.views.campaigns import present
+    from cigri.flow.views.campaigns import grid_time
     from cigri.flow.views.dependencies import list_after
 
-    found, now = find_campaign(conn, campaign_id), present(conn)
+    found, now = find_campaign(conn, campaign_id), grid_time(conn)
     intervals, parts = list_told(conn, [campaign_id]), list_shares(conn, caller, found)
     return CampaignDetail(
         campaign=found,
         calibration=calibration(intervals),
         intervals=len(intervals),
         default_scheduler=installation.default_scheduler(),
-        clusters=[CampaignClusterStatus(part, obstacle(found, part, now)) for part in parts],
+        clusters=[CampaignClusterStatus(part, run_status(found, part, now)) for part in parts],
         failures=list_kinds(conn, caller, found),
         tests=results_of(found, parts, _tried(conn, caller, found), now),
         after=list_after(conn, campaign_id),
@@ -85,7 +85,7 @@ def campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> Campaig
     )
 
 
-@reads("/campaigns/{campaign_id}/replicas", Access.EVERYBODY)
+@read_endpoint("/campaigns/{campaign_id}/replicas", Access.EVERYBODY)
 def replicas(conn: "Connection", _caller: Caller, *, campaign_id: int) -> ReplicaStatistics:
     """How often the last tasks of a campaign were replicated; nothing is known of it once it is archived."""
     from cigri.flow.views.replica_statistics import count_replicas
@@ -94,13 +94,13 @@ def replicas(conn: "Connection", _caller: Caller, *, campaign_id: int) -> Replic
     return count_replicas(conn, campaign_id)
 
 
-@reads("/campaigns/{campaign_id}/failures", Access.EVERYBODY_IN_PART)
+@read_endpoint("/campaigns/{campaign_id}/failures", Access.EVERYBODY_IN_PART)
 def failures(conn: "Connection", caller: Caller, *, campaign_id: int) -> list[FailureGroup]:
     """How tasks of a campaign failed, those that failed alike together; what they wrote is for its owner."""
     return list_kinds(conn, caller, find_campaign(conn, campaign_id))
 
 
-@reads("/errors", Access.EVERYBODY_IN_PART, FORWARDS)
+@read_endpoint("/errors", Access.EVERYBODY_IN_PART, FORWARDS)
 def errors(
     conn: "Connection", caller: Caller, *, ids: str = "", user: str = "", after: int = 0, limit: int = USUAL_PAGE
 ) -> list[ErrorView]:
@@ -144,7 +144,7 @@ def list_kinds(conn: "Connection", caller: Caller, of: CampaignView) -> list[Fai
     failed = list_failures(conn, of.id, MOST_FAILURES) if of.failed else []
     if not caller.sees(of.user):
         failed = [failure._replace(said="") for failure in failed]
-    return [kind_of(failures) for failures in alike(failed)]
+    return [failure_group(failures) for failures in group_failures(failed)]
 
 
 def _files_until(conn: "Connection", of: CampaignView) -> datetime | None:
@@ -166,7 +166,7 @@ def _tried(conn: "Connection", caller: Caller, of: CampaignView) -> list[Cluster
 # All tasks of a campaign at a glance; everybody sees how campaigns stand.
 
 
-@reads("/campaigns/{campaign_id}/strip", Access.EVERYBODY)
+@read_endpoint("/campaigns/{campaign_id}/strip", Access.EVERYBODY)
 def strip(conn: "Connection", _caller: Caller, *, campaign_id: int) -> list[TaskStripCell]:
     """All tasks of a campaign in at most 1000 cells, each with the worst state of its tasks."""
     from cigri.flow.views.strips import list_cells

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from cigri.api_models.changes import ChangeConfirmation
 from cigri.api_models.clusters import ExcludedNodeView
-from cigri.endpoints import Access, changes, reads
+from cigri.endpoints import Access, change_endpoint, read_endpoint
 from cigri.errors import NotFound, UsageError
 from cigri.formats.units import as_instant
 from cigri.identity.callers import AccessScope, Caller
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST_NODES = 10_000  # named at once
 
 
-@changes("/clusters/{cluster}/enable", Access.OPERATOR, AccessScope.OPERATE)
+@change_endpoint("/clusters/{cluster}/enable", Access.OPERATOR, AccessScope.OPERATE)
 def enable_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> ChangeConfirmation:
     """It gets jobs; past failures are forgiven, and a drain is over."""
     from cigri.flow import clusters
@@ -28,7 +28,7 @@ def enable_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> Chan
     return ChangeConfirmation(f"Cluster {cluster} gets jobs")
 
 
-@changes("/clusters/{cluster}/disable", Access.OPERATOR, AccessScope.OPERATE)
+@change_endpoint("/clusters/{cluster}/disable", Access.OPERATOR, AccessScope.OPERATE)
 def disable_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> ChangeConfirmation:
     """It gets no new jobs; those it has are watched to their end."""
     from cigri.flow import clusters
@@ -37,7 +37,7 @@ def disable_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> Cha
     return ChangeConfirmation(f"Cluster {cluster} gets no new jobs")
 
 
-@changes("/clusters/{cluster}/drain", Access.OPERATOR, AccessScope.OPERATE)
+@change_endpoint("/clusters/{cluster}/drain", Access.OPERATOR, AccessScope.OPERATE)
 def drain_cluster(
     conn: "Connection", caller: Caller, *, cluster: str, by: str, kill: bool = False, keep: int = 0
 ) -> ChangeConfirmation:
@@ -51,7 +51,7 @@ def drain_cluster(
     return ChangeConfirmation(f"Cluster {cluster} gets no new jobs; what runs is to end by {as_instant(deadline)}")
 
 
-@changes("/clusters/{cluster}/undrain", Access.OPERATOR, AccessScope.OPERATE)
+@change_endpoint("/clusters/{cluster}/undrain", Access.OPERATOR, AccessScope.OPERATE)
 def undrain_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> ChangeConfirmation:
     """It gets jobs again, and those that run are told that they may go on."""
     from cigri.flow import clusters
@@ -63,7 +63,7 @@ def undrain_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> Cha
     return ChangeConfirmation(f"Cluster {cluster} gets jobs")
 
 
-@reads("/nodes/excluded", Access.OPERATOR)
+@read_endpoint("/nodes/excluded", Access.OPERATOR)
 def excluded_nodes(conn: "Connection", _caller: Caller, *, cluster: str = "") -> list[ExcludedNodeView]:
     """Nodes that get no jobs, and those on trial after that: of one cluster, or of all."""
     from cigri.flow.excluded_nodes import list_excluded_nodes
@@ -73,7 +73,7 @@ def excluded_nodes(conn: "Connection", _caller: Caller, *, cluster: str = "") ->
     return list_excluded_nodes(conn, cluster)
 
 
-@changes("/clusters/{cluster}/nodes/admit", Access.OPERATOR, AccessScope.OPERATE)
+@change_endpoint("/clusters/{cluster}/nodes/admit", Access.OPERATOR, AccessScope.OPERATE)
 def admit_nodes(conn: "Connection", caller: Caller, *, cluster: str, nodes: list[str]) -> ChangeConfirmation:
     """They get jobs at once, and what was held against them is forgotten."""
     from cigri.flow import excluded_nodes
@@ -88,7 +88,7 @@ def admit_nodes(conn: "Connection", caller: Caller, *, cluster: str, nodes: list
     return ChangeConfirmation(f"Cluster {cluster}: {', '.join(nodes)} may have jobs again")
 
 
-@changes("/clusters/{cluster}/nodes/drain", Access.OPERATOR, AccessScope.OPERATE)
+@change_endpoint("/clusters/{cluster}/nodes/drain", Access.OPERATOR, AccessScope.OPERATE)
 def drain_nodes(conn: "Connection", caller: Caller, *, cluster: str, nodes: list[str], by: str) -> ChangeConfirmation:
     """They get no new jobs; what runs there is told when it must be over."""
     from cigri.flow.drains import NodeDrainRequest, put_node_drain

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from cigri.api_models.changes import ChangeConfirmation
 from cigri.api_models.clusters import DeclaredCluster, FallbackDecision
-from cigri.endpoints import Access, DeferredResponse, asks, changes, reads
+from cigri.endpoints import Access, DeferredResponse, change_endpoint, cluster_read_endpoint, read_endpoint
 from cigri.errors import Forbidden, NotFound, TransportError, UnreadableOutput, UsageError
 from cigri.formats.units import as_utc
 from cigri.identity.callers import SUPERUSER, AccessScope, Caller
@@ -21,7 +21,7 @@ LONGEST_NAME = 64  # characters, of a cluster or a user
 LONGEST_CAUSE = 300
 
 
-@reads("/clusters/declared", Access.OPERATOR)
+@read_endpoint("/clusters/declared", Access.OPERATOR)
 def declared_clusters(conn: "Connection", _caller: Caller, *, names: list[str] | None = None) -> list[DeclaredCluster]:
     """All, or those that are named, with their configuration as it is stored and the accounts of users."""
     from cigri.flow.views.clusters import list_cluster_standings, list_mappings
@@ -33,7 +33,7 @@ def declared_clusters(conn: "Connection", _caller: Caller, *, names: list[str] |
     return [DeclaredCluster(cluster, cluster.state, list_mappings(conn, cluster.name)) for cluster in chosen]
 
 
-@asks("/clusters/{cluster}/fallback", Access.OPERATOR, FallbackDecision)
+@cluster_read_endpoint("/clusters/{cluster}/fallback", Access.OPERATOR, FallbackDecision)
 def find_fallback(
     conn: "Connection", _caller: Caller, *, cluster: str, config: str
 ) -> DeferredResponse[FallbackDecision]:
@@ -47,7 +47,7 @@ def find_fallback(
 
     def ask(gateway: "ClusterGateway") -> FallbackDecision:
         try:
-            gateway.ask(asked, gateway.visitor(asked), ProbeBatchSystem())
+            gateway.request(asked, gateway.monitoring_account(asked), ProbeBatchSystem())
         except (TransportError, UnreadableOutput) as error:
             said = " ".join(str(error).split())[:LONGEST_CAUSE]
             return FallbackDecision(f"its batch system was not there on {as_utc(now)}: {said}")
@@ -56,7 +56,7 @@ def find_fallback(
     return DeferredResponse(cluster, ask)
 
 
-@changes("/clusters", Access.OPERATOR, AccessScope.OPERATE)
+@change_endpoint("/clusters", Access.OPERATOR, AccessScope.OPERATE)
 def declare_cluster(conn: "Connection", _caller: Caller, *, cluster: str, config: dict[str, Any]) -> ChangeConfirmation:
     """A new one, which the next cycle visits."""
     from cigri.flow.clusters import find_cluster
@@ -69,7 +69,7 @@ def declare_cluster(conn: "Connection", _caller: Caller, *, cluster: str, config
     return ChangeConfirmation(f"Cluster {cluster} is declared; now: cigri cluster test {cluster}")
 
 
-@changes("/clusters/{cluster}/change", Access.OPERATOR, AccessScope.OPERATE)
+@change_endpoint("/clusters/{cluster}/change", Access.OPERATOR, AccessScope.OPERATE)
 def change_cluster(conn: "Connection", _caller: Caller, *, cluster: str, config: dict[str, Any]) -> ChangeConfirmation:
     """Its configuration is this one, all of it."""
     checked = _checked(cluster, config)
@@ -78,7 +78,7 @@ def change_cluster(conn: "Connection", _caller: Caller, *, cluster: str, config:
     return ChangeConfirmation(f"Cluster {cluster} is changed; now: cigri cluster test {cluster}")
 
 
-@changes("/clusters/{cluster}/remove", Access.OPERATOR, AccessScope.OPERATE)
+@change_endpoint("/clusters/{cluster}/remove", Access.OPERATOR, AccessScope.OPERATE)
 def remove_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> ChangeConfirmation:
     """Forget a cluster that no campaign has used."""
     from cigri.flow import clusters
@@ -87,7 +87,7 @@ def remove_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> Chan
     return ChangeConfirmation(f"Cluster {cluster} is forgotten")
 
 
-@changes("/clusters/{cluster}/accounts", Access.OPERATOR, AccessScope.OPERATE)
+@change_endpoint("/clusters/{cluster}/accounts", Access.OPERATOR, AccessScope.OPERATE)
 def map_account(
     conn: "Connection", caller: Caller, *, cluster: str, user: str, account: str = ""
 ) -> ChangeConfirmation:

@@ -13,7 +13,7 @@ from cigri.api_models.clusters import (
     NodePropertyView,
     QueueProperties,
 )
-from cigri.endpoints import Access, reads
+from cigri.endpoints import Access, read_endpoint
 from cigri.errors import NotFound, RequirementError, UsageError
 from cigri.identity.callers import Caller
 from cigri.requirements import Kinds, Requirement, judge_all
@@ -29,7 +29,7 @@ PERIODS = 24  # of a past, whatever its length
 A_DAY, DAY_PERIOD = timedelta(days=1), timedelta(minutes=15)
 
 
-@reads("/clusters", Access.EVERYBODY)
+@read_endpoint("/clusters", Access.EVERYBODY)
 def clusters(conn: "Connection", _caller: Caller, *, names: list[str] | None = None) -> list[ClusterStatus]:
     """All, or those named by name or number: state, cores, our jobs, and the configuration but for secrets."""
     from cigri.presentation.cluster_status import status_of
@@ -37,18 +37,18 @@ def clusters(conn: "Connection", _caller: Caller, *, names: list[str] | None = N
     return [status_of(cluster) for cluster in _named(conn, names)]
 
 
-@reads("/clusters/hours", Access.EVERYBODY)
+@read_endpoint("/clusters/hours", Access.EVERYBODY)
 def cluster_hours(conn: "Connection", _caller: Caller, *, names: list[str] | None = None) -> dict[str, str]:
     """By cluster, whether it is within the hours that its operator has declared."""
-    from cigri.flow.views.campaigns import present
+    from cigri.flow.views.campaigns import grid_time
     from cigri.presentation.cluster_status import within_hours
     from cigri.settings.loading import load
 
-    hours, now = load().hours, present(conn)
+    hours, now = load().hours, grid_time(conn)
     return {cluster.name: within_hours(cluster, hours, now) for cluster in _named(conn, names)}
 
 
-@reads("/clusters/usage", Access.EVERYBODY)
+@read_endpoint("/clusters/usage", Access.EVERYBODY)
 def cluster_usage(
     conn: "Connection", _caller: Caller, *, names: list[str] | None = None, hours: float = 24.0
 ) -> list[ClusterUsagePeriod]:
@@ -61,20 +61,20 @@ def cluster_usage(
     return list_usage(conn, [cluster.id for cluster in _named(conn, names)], past, past / PERIODS)
 
 
-@reads("/clusters/{cluster}/day", Access.EVERYBODY)
+@read_endpoint("/clusters/{cluster}/day", Access.EVERYBODY)
 def cluster_day(conn: "Connection", _caller: Caller, *, cluster: str) -> ClusterDayReport:
     """One, named by name or number, and how full it was in the last 24 hours, by quarters of an hour."""
     from cigri.flow.remote_command_counts import sessions_on
     from cigri.flow.views.clusters import list_usage
-    from cigri.flow.views.heartbeats import find_pulse
+    from cigri.flow.views.heartbeats import read_heartbeats
     from cigri.presentation.cluster_status import status_of
 
     found = _named(conn, [cluster])[0]
-    sessions = sessions_on(conn, found.id) if find_pulse(conn).has_almighty else {}
+    sessions = sessions_on(conn, found.id) if read_heartbeats(conn).has_almighty else {}
     return ClusterDayReport(status_of(found), list_usage(conn, [found.id], A_DAY, DAY_PERIOD), sessions)
 
 
-@reads("/clusters/properties", Access.EVERYBODY)
+@read_endpoint("/clusters/properties", Access.EVERYBODY)
 def properties(
     conn: "Connection", _caller: Caller, *, names: list[str] | None = None, project: str = ""
 ) -> list[QueueProperties]:
@@ -109,7 +109,7 @@ def properties(
     ]
 
 
-@reads("/clusters/eligible", Access.EVERYBODY)
+@read_endpoint("/clusters/eligible", Access.EVERYBODY)
 def eligible_queues(
     conn: "Connection", _caller: Caller, *, where: str, names: list[str] | None = None, project: str = ""
 ) -> dict[str, dict[str, list[str]]]:
@@ -139,13 +139,13 @@ def _named(conn: "Connection", names: list[str] | None) -> list[ClusterView]:
 
 # Which sites, clusters and queues satisfy a requirement.
 
-Tree = dict[str, dict[str, list[str]]]
+EligibleTree = dict[str, dict[str, list[str]]]
 """Queues (the default one is "") by site and cluster."""
 
 
-def eligible_tree(queues: "Iterable[QueueView]", requirement: Requirement, kinds: Kinds) -> Tree:
+def eligible_tree(queues: "Iterable[QueueView]", requirement: Requirement, kinds: Kinds) -> EligibleTree:
     """Sites, clusters and queues that are eligible; what queues themselves demand of jobs is not looked at."""
-    tree: Tree = {}
+    tree: EligibleTree = {}
     for queue in queues:
         if judge_all(requirement, queue.classes, kinds) is None:
             tree.setdefault(queue.site, {}).setdefault(queue.cluster, []).append(queue.queue)

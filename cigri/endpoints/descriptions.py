@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from cigri.api_models.submissions import DescriptionView
-from cigri.endpoints import Access, reads
+from cigri.endpoints import Access, read_endpoint
 from cigri.endpoints.campaigns import find_campaign
 from cigri.endpoints.paging import LONGEST_PAGE, Pagination, require_limit
 from cigri.errors import NotFound
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cigri.flow.views.descriptions import StoredDescription
 
 
-@reads("/campaigns/{campaign_id}/description", Access.OWNER)
+@read_endpoint("/campaigns/{campaign_id}/description", Access.OWNER)
 def description(conn: "Connection", caller: Caller, *, campaign_id: int) -> DescriptionView:
     """As it was written, or the settings in force where nobody has kept that."""
     from cigri.flow.views.descriptions import find_description
@@ -28,7 +28,7 @@ def description(conn: "Connection", caller: Caller, *, campaign_id: int) -> Desc
     return DescriptionView(described, has_list=not any(source in described for source in COMPUTED))
 
 
-@reads("/campaigns/{campaign_id}/parameters", Access.OWNER, Pagination("after", ""))
+@read_endpoint("/campaigns/{campaign_id}/parameters", Access.OWNER, Pagination("after", ""))
 def parameters(
     conn: "Connection", caller: Caller, *, campaign_id: int, after: int = -1, limit: int = LONGEST_PAGE
 ) -> list[Any]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class EndpointReader(Protocol):
     """What answers questions."""
 
-    def ask(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
+    def call(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
         """The endpoint's answer; parameters are given by name. Its errors are raised here, by their classes."""
         ...
 
@@ -43,9 +43,9 @@ class InProcessClient:
     def __init__(self, database: "Database", caller: Caller) -> None:
         self._database, self._caller = database, caller
 
-    def ask(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
+    def call(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
         assert not args, "parameters are given by name"
-        answer = call(endpoint, self._database, self._caller, asked)
+        answer = run_endpoint(endpoint, self._database, self._caller, asked)
         if not isinstance(answer, DeferredResponse):
             return answer
         from cigri.gateway.transport_gateway import TransportGateway
@@ -54,7 +54,7 @@ class InProcessClient:
             return answer.run(gateway)
 
     @contextmanager
-    def at_once(self) -> Iterator["SnapshotClient"]:
+    def snapshot(self) -> Iterator["SnapshotClient"]:
         """All that is asked in it sees the same instant, so that its figures agree."""
         with self._database.answering() as conn:
             yield SnapshotClient(remembering(conn), self._caller)
@@ -69,7 +69,7 @@ class InProcessClient:
         with SpooledBody() as body:
             for block in blocks:
                 body.write(block)
-            answer = receive(endpoint, self._database, self._caller, body, asked)
+            answer = run_upload_endpoint(endpoint, self._database, self._caller, body, asked)
         return answer.run() if isinstance(answer, BackgroundCalculation) else answer
 
 
@@ -79,7 +79,7 @@ class SnapshotClient:
     def __init__(self, conn: "Connection", caller: Caller) -> None:
         self._conn, self._caller = conn, caller
 
-    def ask(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
+    def call(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
         assert not args, "parameters are given by name"
         assert endpoint.method == "GET", f"{endpoint.name} changes something"
         endpoint.require(self._caller)
@@ -90,7 +90,7 @@ class SnapshotClient:
         return answer
 
 
-def call(
+def run_endpoint(
     endpoint: Endpoint[..., R], database: "Database", caller: Caller, asked: Mapping[str, Any]
 ) -> "R | DeferredResponse[R]":
     """Raise Forbidden for whom it is not; what is changed stands in the audit trail with its change, or neither."""
@@ -109,7 +109,7 @@ def call(
     return answer
 
 
-def receive(
+def run_upload_endpoint(
     endpoint: UploadEndpoint[..., R],
     database: "Database | None",
     caller: Caller,

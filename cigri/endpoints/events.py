@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from cigri.api_models.events import EventCounts, EventView, FixResult
-from cigri.endpoints import Access, changes, reads
+from cigri.endpoints import Access, change_endpoint, read_endpoint
 from cigri.endpoints.paging import BACKWARDS, require_limit
 from cigri.errors import Forbidden, NotFound, UsageError
-from cigri.formats.id_ranges import read_ids, written_ids
+from cigri.formats.id_ranges import format_ids, read_ids
 from cigri.identity.callers import Caller
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 USUAL_EVENTS = 100
 
 
-@reads("/events", Access.OWNER, BACKWARDS)
+@read_endpoint("/events", Access.OWNER, BACKWARDS)
 def events(
     conn: "Connection",
     caller: Caller,
@@ -36,7 +36,7 @@ def events(
     return list_events(conn, _chosen(conn, caller, campaigns, ids, is_global, with_closed), limit, before)
 
 
-@reads("/events/count", Access.OWNER)
+@read_endpoint("/events/count", Access.OWNER)
 def event_counts(
     conn: "Connection",
     caller: Caller,
@@ -53,7 +53,7 @@ def event_counts(
     return EventCounts(count_events(conn, chosen), count_events(conn, EventFilter(caller, is_global=True)))
 
 
-@changes("/events/fix", Access.OWNER)
+@change_endpoint("/events/fix", Access.OWNER)
 def fix_events(
     conn: "Connection",
     caller: Caller,
@@ -104,5 +104,5 @@ def _chosen(
     if missing := list_missing(conn, choice):
         why = "it is no event of the grid" if is_global else "you have no such event"
         lists = f"`gridevents{' --global' if is_global else ''}` lists them"
-        raise NotFound(f"event {written_ids(missing)}: {why}; {lists}")
+        raise NotFound(f"event {format_ids(missing)}: {why}; {lists}")
     return choice

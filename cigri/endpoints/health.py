@@ -4,10 +4,10 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from cigri.api_models.health import HealthReport, OutageReport
-from cigri.endpoints import Access, reads
+from cigri.endpoints import Access, read_endpoint
 from cigri.formats.id_ranges import read_ids
 from cigri.identity.callers import Caller
-from cigri.presentation.outages import away, left_out, standstills
+from cigri.presentation.outages import describe_outages, describe_quarantine, describe_unreachable_cluster
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-@reads("/checks", Access.OPERATOR)
+@read_endpoint("/checks", Access.OPERATOR)
 def checks(conn: "Connection", _caller: Caller) -> HealthReport:
     """What `cigri doctor` finds at once: what is late, old or stuck, and the promises that the janitor found broken."""
     from cigri.flow.module_passes import list_module_standings
     from cigri.flow.views.clusters import list_cluster_standings
-    from cigri.flow.views.heartbeats import find_pulse
+    from cigri.flow.views.heartbeats import read_heartbeats
     from cigri.flow.views.invariants import list_broken_promises
     from cigri.flow.views.stuck_items import list_old_events, list_stuck
     from cigri.installation import free_space
     from cigri.presentation import health_checks
     from cigri.settings.loading import load
 
-    settings, pulse, modules = load(), find_pulse(conn), list_module_standings(conn)
+    settings, pulse, modules = load(), read_heartbeats(conn), list_module_standings(conn)
     faults = health_checks.module_faults(modules, pulse.now, settings.almighty.deadline, is_cycled=pulse.has_almighty)
     made = [
         health_checks.check_promises(list_broken_promises(conn)),
@@ -47,22 +47,25 @@ def checks(conn: "Connection", _caller: Caller) -> HealthReport:
 MOST_SENTENCES = 10
 
 
-@reads("/notices", Access.EVERYBODY)
+@read_endpoint("/notices", Access.EVERYBODY)
 def notices(conn: "Connection", _caller: Caller, *, ids: str = "", user: str = "") -> OutageReport:
     """What keeps campaigns from going on: those named (3,5-7), or all of a user, or all; those that are open."""
-    from cigri.flow.views.campaigns import list_open, present
+    from cigri.flow.views.campaigns import grid_time, list_open
 
-    return OutageReport(present(conn), list_notices(conn, list_open(conn, read_ids(ids) if ids else None, user=user)))
+    return OutageReport(grid_time(conn), list_notices(conn, list_open(conn, read_ids(ids) if ids else None, user=user)))
 
 
 def list_notices(conn: "Connection", campaign_ids: Collection[int]) -> list[str]:
     """One sentence for each thing that keeps these campaigns from going on, nothing when all is well."""
     from cigri.flow.quarantines import list_quarantines
-    from cigri.flow.views.heartbeats import find_pulse, list_away
+    from cigri.flow.views.heartbeats import list_unreachable_clusters, read_heartbeats
 
     if not campaign_ids:
         return []
-    sentences = [*standstills(find_pulse(conn)), *map(away, list_away(conn, campaign_ids))]
-    sentences += map(left_out, list_quarantines(conn, campaign_ids))
+    sentences = [
+        *describe_outages(read_heartbeats(conn)),
+        *map(describe_unreachable_cluster, list_unreachable_clusters(conn, campaign_ids)),
+    ]
+    sentences += map(describe_quarantine, list_quarantines(conn, campaign_ids))
     more = len(sentences) - MOST_SENTENCES
     return [*sentences[:MOST_SENTENCES], f"and {more} more: `gridevents` lists them"] if more > 0 else sentences

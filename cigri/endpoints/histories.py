@@ -10,7 +10,7 @@ from cigri.api_models.histories import (
     ProgressPoint,
     ThroughputHistory,
 )
-from cigri.endpoints import Access, reads
+from cigri.endpoints import Access, read_endpoint
 from cigri.endpoints.campaigns import find_campaign
 from cigri.errors import UsageError
 from cigri.formats.id_ranges import read_ids
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MOST_CAMPAIGNS = 100
 
 
-@reads("/rates", Access.EVERYBODY)
+@read_endpoint("/rates", Access.EVERYBODY)
 def rates(conn: "Connection", _caller: Caller, *, campaigns: str) -> list[ThroughputHistory]:
     """How fast these campaigns (3,5-7; 100 at most) did tasks in the last day of their life; without archived ones."""
     from cigri.flow.views.campaign_histories import list_rates
@@ -33,14 +33,14 @@ def rates(conn: "Connection", _caller: Caller, *, campaigns: str) -> list[Throug
     return list_rates(conn, ids)
 
 
-@reads("/campaigns/{campaign_id}/progress", Access.EVERYBODY)
+@read_endpoint("/campaigns/{campaign_id}/progress", Access.EVERYBODY)
 def progress(conn: "Connection", _caller: Caller, *, campaign_id: int) -> ProgressHistory:
     """How many tasks of a campaign were done and had failed over time, and when it was expected to end then."""
     from cigri.flow.views.campaign_histories import list_stood
-    from cigri.flow.views.campaigns import present
+    from cigri.flow.views.campaigns import grid_time
 
     found = find_campaign(conn, campaign_id)
-    since, until = found.submitted_at, found.ended_at or present(conn)
+    since, until = found.submitted_at, found.ended_at or grid_time(conn)
     stood = list_stood(conn, campaign_id, since, until)
     points = [ProgressPoint(then.at, then.done, then.failed) for then in stood]
     now = ProgressPoint(until, found.done, found.failed)
@@ -48,14 +48,14 @@ def progress(conn: "Connection", _caller: Caller, *, campaign_id: int) -> Progre
     return ProgressHistory(found.total, [ProgressPoint(since, 0, 0), *points, now], told)
 
 
-@reads("/campaigns/{campaign_id}/cores", Access.EVERYBODY)
+@read_endpoint("/campaigns/{campaign_id}/cores", Access.EVERYBODY)
 def cores(conn: "Connection", _caller: Caller, *, campaign_id: int) -> CoresHistory:
     """How many cores a campaign's running jobs had on each cluster over time."""
     from cigri.flow.views.campaign_histories import list_cores_now, list_had_cores
-    from cigri.flow.views.campaigns import present
+    from cigri.flow.views.campaigns import grid_time
 
     found = find_campaign(conn, campaign_id)
-    since, until = found.submitted_at, found.ended_at or present(conn)
+    since, until = found.submitted_at, found.ended_at or grid_time(conn)
     had = list_had_cores(conn, campaign_id, since, until)
     now = list_cores_now(conn, campaign_id) if found.ended_at is None else {}
     moments = [since, *sorted({then.at for then in had}), until]

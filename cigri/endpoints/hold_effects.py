@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from cigri.flow.holds import HoldEffect
 
 
-def what_halts(shares: "Iterable[HoldEffect]", waiting_only: bool) -> str:
+def describe_hold_effects(shares: "Iterable[HoldEffect]", waiting_only: bool) -> str:
     """The end of a sentence: how many jobs are being held, cluster by cluster where a batch system cannot do all."""
     facts = _halted(shares, waiting_only)
     return f"; jobs: {', '.join(facts)}" if facts else ""

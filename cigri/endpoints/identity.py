@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from cigri.api_models.identity import CallerView, CreatedToken, EndedSessions, SignInLink, TokenView
-from cigri.endpoints import Access, changes, reads
+from cigri.endpoints import Access, change_endpoint, read_endpoint
 from cigri.errors import ConfigError, UsageError
 from cigri.formats.units import DAY
-from cigri.identity.callers import AccessScope, Caller, require_minting
+from cigri.identity.callers import AccessScope, Caller, require_may_create_token
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -21,7 +21,7 @@ USUAL_LIFE, LONGEST_LIFE = 30 * DAY, 90 * DAY
 LONGEST_COMMENT = 200  # characters
 
 
-@changes("/tokens", Access.EVERYBODY, AccessScope.READ)
+@change_endpoint("/tokens", Access.EVERYBODY, AccessScope.READ)
 def create_token(
     conn: "Connection",
     caller: Caller,
@@ -37,7 +37,7 @@ def create_token(
     from cigri.flow.tokens import put_token
     from cigri.identity.token_text import ParsedToken, hash_of
 
-    require_minting(caller, scope, "tokens", "gridtoken create", for_root=for_root)
+    require_may_create_token(caller, scope, "tokens", "gridtoken create", for_root=for_root)
     require_bounds(expires_in, comment)
     secret = secrets.token_urlsafe(32)
     made = put_token(conn, caller.user, hash_of(secret), scope=scope, expires_in=expires_in, comment=comment)
@@ -54,7 +54,7 @@ def require_bounds(expires_in: int, comment: str) -> None:
         raise UsageError(f"a comment is one line of {LONGEST_COMMENT} characters at most")
 
 
-@reads("/tokens", Access.EVERYBODY)
+@read_endpoint("/tokens", Access.EVERYBODY)
 def get_tokens(conn: "Connection", caller: Caller) -> list[TokenView]:
     """Your tokens; operators see those of everybody."""
     from cigri.flow.tokens import list_tokens
@@ -62,7 +62,7 @@ def get_tokens(conn: "Connection", caller: Caller) -> list[TokenView]:
     return list_tokens(conn, caller)
 
 
-@changes("/tokens/{token_id}/revoke", Access.HOLDER)
+@change_endpoint("/tokens/{token_id}/revoke", Access.HOLDER)
 def revoke_token(conn: "Connection", caller: Caller, *, token_id: int) -> TokenView:
     """Make a token worthless, from now on and for ever."""
     from cigri.flow.tokens import end_token
@@ -73,7 +73,7 @@ def revoke_token(conn: "Connection", caller: Caller, *, token_id: int) -> TokenV
 # Who the caller is, as the portal sees it.
 
 
-@reads("/whoami", Access.EVERYBODY)
+@read_endpoint("/whoami", Access.EVERYBODY)
 def whoami(_conn: "Connection", caller: Caller) -> CallerView:
     """By which name you are known, how that is known, and what you may do."""
     return CallerView(caller.user, caller.is_operator, caller.scope, caller.how)
@@ -88,7 +88,7 @@ NO_PAGES = (
 )
 
 
-@changes("/sessions", Access.EVERYBODY, AccessScope.READ)
+@change_endpoint("/sessions", Access.EVERYBODY, AccessScope.READ)
 def create_link(
     conn: "Connection", caller: Caller, *, scope: AccessScope = AccessScope.SUBMIT, for_root: bool = False
 ) -> SignInLink:
@@ -99,7 +99,7 @@ def create_link(
     from cigri.flow.browser_sessions import put_link
     from cigri.identity.token_text import hash_of
 
-    require_minting(caller, scope, "sessions", "gridweb", for_root=for_root)
+    require_may_create_token(caller, scope, "sessions", "gridweb", for_root=for_root)
     address = installation.pages_address()
     if not address:
         raise ConfigError(NO_PAGES)
@@ -109,7 +109,7 @@ def create_link(
     return SignInLink(url, made.id, caller.user, scope, made.opens_until, made.expires_at)
 
 
-@changes("/sessions/end", Access.EVERYBODY, AccessScope.READ)
+@change_endpoint("/sessions/end", Access.EVERYBODY, AccessScope.READ)
 def end_sessions(conn: "Connection", caller: Caller, *, session_id: int | None = None) -> EndedSessions:
     """All sessions of yours end, in whatever browser, or one of them; operators may name anybody's."""
     from cigri.flow import browser_sessions

@@ -6,7 +6,7 @@ To know the sum of a file is not to have it: whoever names one has sent all of i
 from typing import TYPE_CHECKING
 
 from cigri.api_models.files import InputUploadStatus, LackedInputs, TakenInputs
-from cigri.endpoints import Access, reads, receives
+from cigri.endpoints import Access, read_endpoint, upload_endpoint
 from cigri.endpoints.request_bodies import SpooledBody, SpooledLines
 from cigri.errors import UsageError
 from cigri.formats.units import MEGABYTE, as_size
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cigri.settings.sections import InputSettings
 
 
-@reads("/inputs/{sha256}", Access.EVERYBODY)
+@read_endpoint("/inputs/{sha256}", Access.EVERYBODY)
 def sent_input(conn: "Connection", caller: Caller, *, sha256: str) -> InputUploadStatus:
     """How much of the file with this SHA-256 has come from you."""
     from cigri.flow.stored_inputs import is_sent
@@ -32,7 +32,7 @@ def sent_input(conn: "Connection", caller: Caller, *, sha256: str) -> InputUploa
     return InputUploadStatus(sha256, store.begun(caller.user, sha256), False)
 
 
-@receives("/inputs/{sha256}", Access.EVERYBODY)
+@upload_endpoint("/inputs/{sha256}", Access.EVERYBODY)
 def send_input(
     database: "Database", caller: Caller, body: SpooledBody, *, sha256: str, size: int, offset: int = 0
 ) -> InputUploadStatus:
@@ -63,7 +63,7 @@ def send_input(
     return InputUploadStatus(sha256, 0, True)
 
 
-@receives("/lacked-inputs", Access.EVERYBODY)
+@upload_endpoint("/lacked-inputs", Access.EVERYBODY)
 def lacked_inputs(database: "Database", caller: Caller, body: SpooledBody) -> LackedInputs:
     """Those of the SHA-256 sums that are sent, one JSON text a line, of whose files not all has come from you."""
     from cigri.flow.stored_inputs import list_sent
@@ -77,7 +77,7 @@ def lacked_inputs(database: "Database", caller: Caller, body: SpooledBody) -> La
     return LackedInputs([sum for sum in dict.fromkeys(sums) if sum not in sent or not store.holds(sum)])
 
 
-@receives("/inputs", Access.EVERYBODY)
+@upload_endpoint("/inputs", Access.EVERYBODY)
 def send_inputs(database: "Database", caller: Caller, body: SpooledBody) -> TakenInputs:
     """Small files of yours, many at once: of each a line with its SHA-256, a blank and its size, then its bytes."""
     from cigri.flow.audit import put_audit

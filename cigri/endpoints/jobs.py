@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from cigri.api_models.jobs import JobDetail, JobStreamTails, JobView, StreamTailView
 from cigri.api_models.tasks import AttemptView
-from cigri.endpoints import Access, DeferredResponse, asks
+from cigri.endpoints import Access, DeferredResponse, cluster_read_endpoint
 from cigri.errors import CigriError, ConfigError, NotFound, TransportError, UnreadableOutput, UsageError
 from cigri.formats.units import as_instant
 from cigri.identity.callers import Caller
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cigri.gateway.contract import ClusterGateway
-    from cigri.wrapper.batch_operations import Stream
+    from cigri.wrapper.batch_operations import StreamName
 
 LONGEST_OUTPUT = 1_000_000  # bytes of the end of an output
-STREAMS: "dict[str, Stream]" = {"out": "out", "err": "err"}
+STREAMS: "dict[str, StreamName]" = {"out": "out", "err": "err"}
 SHAPE = ("cpu", "nodes")
 
 
-@asks("/jobs/{job_id}", Access.EVERYBODY_IN_PART, JobDetail)
+@cluster_read_endpoint("/jobs/{job_id}", Access.EVERYBODY_IN_PART, JobDetail)
 def job(
     conn: "Connection", caller: Caller, *, job_id: int, asked_itself: bool = False
 ) -> "JobDetail | DeferredResponse[JobDetail]":
@@ -50,7 +50,7 @@ def job(
         from cigri.gateway.requests import ReadJobStatus
 
         try:
-            values = gateway.ask(cluster, running.local_user, ReadJobStatus(key, [running.key]))[running.key]
+            values = gateway.request(cluster, running.local_user, ReadJobStatus(key, [running.key]))[running.key]
         except (TransportError, UnreadableOutput, ConfigError) as error:
             return judged({}, f"job {job_id} could not be asked: {error}")
         return judged(values)
@@ -63,7 +63,7 @@ def job(
     return DeferredResponse(found.cluster, ask) if asked_itself and is_own else judged({})
 
 
-@asks("/jobs/{job_id}/outputs", Access.OWNER, JobStreamTails)
+@cluster_read_endpoint("/jobs/{job_id}/outputs", Access.OWNER, JobStreamTails)
 def outputs(
     conn: "Connection", caller: Caller, *, job_id: int, streams: list[str], task: int | None = None
 ) -> "JobStreamTails | DeferredResponse[JobStreamTails]":
@@ -93,7 +93,7 @@ def outputs(
     }
 
     def bring(gateway: "ClusterGateway") -> JobStreamTails:
-        answers = gateway.ask_all(cluster, account, list(tails.values()))
+        answers = gateway.request_all(cluster, account, list(tails.values()))
         texts = {title: answers.of(tail) for title, tail in tails.items()}
         if all(text is None for text in texts.values()):
             raise NotFound(why_missing)
@@ -126,8 +126,8 @@ def _given(found: JobView, attempts: Sequence[AttemptView]) -> dict[str, int]:
 
 
 def _places(
-    found: JobView, attempts: Sequence[AttemptView], streams: "Sequence[Stream]"
-) -> "dict[str, tuple[int, Stream]]":
+    found: JobView, attempts: Sequence[AttemptView], streams: "Sequence[StreamName]"
+) -> "dict[str, tuple[int, StreamName]]":
     """By its title for a person: the place of each output in the job."""
     if found.kind is not JobKind.TASKS:
         return {f"{found.kind} std{stream}": (1, stream) for stream in streams}

@@ -4,7 +4,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from cigri.api_models.metrics import AccountingEntry, GridMetrics, UsedWork
-from cigri.endpoints import Access, reads
+from cigri.endpoints import Access, read_endpoint
 from cigri.errors import UsageError
 from cigri.identity.callers import Caller
 
@@ -17,7 +17,7 @@ MOST_DAYS = 10_000
 USUAL_DAYS_BACK = 30
 
 
-@reads("/figures", Access.EVERYBODY)
+@read_endpoint("/figures", Access.EVERYBODY)
 def figures(conn: "Connection", _caller: Caller) -> GridMetrics:
     """Cores, jobs, tasks, ends, modules and events in numbers, as /metrics has them for Prometheus."""
     from cigri.flow.views.metrics import find_figures
@@ -25,7 +25,7 @@ def figures(conn: "Connection", _caller: Caller) -> GridMetrics:
     return find_figures(conn)
 
 
-@reads("/accounting", Access.EVERYBODY)
+@read_endpoint("/accounting", Access.EVERYBODY)
 def accounting(
     conn: "Connection",
     _caller: Caller,
@@ -41,7 +41,7 @@ def accounting(
     return list_accounted(conn, _days(days, since, until), user)
 
 
-@reads("/accounting/sums", Access.EVERYBODY)
+@read_endpoint("/accounting/sums", Access.EVERYBODY)
 def used_work(
     conn: "Connection",
     _caller: Caller,

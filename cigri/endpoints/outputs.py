@@ -11,7 +11,7 @@ from cigri.api_models.files import (
     StreamContents,
     TaskOutputSummary,
 )
-from cigri.endpoints import Access, DeferredResponse, asks, reads
+from cigri.endpoints import Access, DeferredResponse, cluster_read_endpoint, read_endpoint
 from cigri.endpoints.campaigns import find_campaign
 from cigri.endpoints.jobs import STREAMS
 from cigri.endpoints.paging import Pagination, require_limit
@@ -34,7 +34,7 @@ WRITTEN_AT_ONCE = 1000  # tasks
 LONGEST_TASK_NUMBER = 19  # digits
 
 
-@reads("/campaigns/{campaign_id}/written", Access.OWNER, Pagination("after", "number"))
+@read_endpoint("/campaigns/{campaign_id}/written", Access.OWNER, Pagination("after", "number"))
 def written(
     conn: "Connection",
     caller: Caller,
@@ -55,7 +55,7 @@ def written(
     return [_written(task) for task in placed]
 
 
-@asks("/campaigns/{campaign_id}/outputs", Access.OWNER, StreamContents)
+@cluster_read_endpoint("/campaigns/{campaign_id}/outputs", Access.OWNER, StreamContents)
 def fetch_outputs(
     conn: "Connection", caller: Caller, *, campaign_id: int, numbers: str, streams: list[str], offset: int = 0
 ) -> "StreamContents | DeferredResponse[StreamContents]":
@@ -79,7 +79,7 @@ def fetch_outputs(
     }
 
     def bring(gateway: "ClusterGateway") -> StreamContents:
-        pieces = gateway.ask(cluster, account, FetchStreams(key, list(places), offset, MOST_FETCHED))
+        pieces = gateway.request(cluster, account, FetchStreams(key, list(places), offset, MOST_FETCHED))
         told = [
             StreamContent(task.number, task.attempt, place.stream, size, b64encode(content).decode())
             for place, size, content in pieces
@@ -90,7 +90,7 @@ def fetch_outputs(
     return DeferredResponse(cluster.name, bring)
 
 
-@asks("/campaigns/{campaign_id}/files", Access.OWNER, OutputFileContents)
+@cluster_read_endpoint("/campaigns/{campaign_id}/files", Access.OWNER, OutputFileContents)
 def fetch_files(
     conn: "Connection", caller: Caller, *, campaign_id: int, numbers: str, file: str = "", offset: int | None = None
 ) -> "OutputFileContents | DeferredResponse[OutputFileContents]":
@@ -117,9 +117,9 @@ def fetch_files(
 
     def bring(gateway: "ClusterGateway") -> OutputFileContents:
         if known is not None and offset is not None:
-            pieces = gateway.ask(cluster, account, FetchOutputFilePart(key, known, offset, MOST_FETCHED))
+            pieces = gateway.request(cluster, account, FetchOutputFilePart(key, known, offset, MOST_FETCHED))
         else:
-            pieces = gateway.ask(cluster, account, FetchOutputFiles(key, list(parcels), known, MOST_FETCHED))
+            pieces = gateway.request(cluster, account, FetchOutputFiles(key, list(parcels), known, MOST_FETCHED))
         told = [
             OutputFileContent(task.number, task.attempt, quote(piece.path), size, b64encode(content).decode())
             for piece, size, content in pieces

@@ -47,7 +47,7 @@ def pages(grid: "EndpointReader", endpoint: "Endpoint[..., list[T]]", limit: int
     """One page after the other, forwards."""
     paging = endpoint.paging
     assert paging is not None
-    while page := grid.ask(endpoint, **asked, limit=limit):
+    while page := grid.call(endpoint, **asked, limit=limit):
         yield page
         if len(page) < limit:
             return
@@ -61,7 +61,7 @@ def walk(grid: "EndpointReader", endpoint: "Endpoint[..., list[T]]", most: int |
     rows: list[T] = []
     while most is None or len(rows) < most:
         limit = LONGEST_PAGE if most is None else min(LONGEST_PAGE, most - len(rows))
-        page = grid.ask(endpoint, **asked, limit=limit)
+        page = grid.call(endpoint, **asked, limit=limit)
         rows = [*page, *rows] if paging.is_backwards else [*rows, *page]
         if len(page) < limit:
             break

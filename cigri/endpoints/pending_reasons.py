@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from cigri.api_models.pending_reasons import ClusterExplanation
-from cigri.endpoints import Access, reads
+from cigri.endpoints import Access, read_endpoint
 from cigri.endpoints.campaigns import find_campaign, list_shares
 from cigri.errors import NotFound
 from cigri.identity.callers import Caller
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-@reads("/campaigns/{campaign_id}/why", Access.EVERYBODY_IN_PART)
+@read_endpoint("/campaigns/{campaign_id}/why", Access.EVERYBODY_IN_PART)
 def why(conn: "Connection", caller: Caller, *, campaign_id: int, task: int | None = None) -> list[ClusterExplanation]:
     """What keeps a campaign, or one task by its number, from more jobs on each cluster, and from each queue."""
     from cigri.flow.pending_reasons import list_cuts
     from cigri.flow.quarantines import list_quarantines
-    from cigri.flow.views.campaigns import present
+    from cigri.flow.views.campaigns import grid_time
     from cigri.flow.views.descriptions import is_chosen_by_grid
-    from cigri.flow.views.heartbeats import find_pulse
+    from cigri.flow.views.heartbeats import read_heartbeats
     from cigri.flow.views.queue_verdicts import list_whys
     from cigri.presentation.outages import nothing_runs
-    from cigri.presentation.pending_reasons import CampaignSituation, reasons
+    from cigri.presentation.pending_reasons import CampaignSituation, explain_clusters
 
     found = find_campaign(conn, campaign_id)
     situation = CampaignSituation(
@@ -30,12 +30,12 @@ def why(conn: "Connection", caller: Caller, *, campaign_id: int, task: int | Non
         parts=list_shares(conn, caller, found),
         cuts=list_cuts(conn, campaign_id),
         queues=list_whys(conn, campaign_id, None if task is None else _bucket(conn, campaign_id, task)),
-        now=present(conn),
+        now=grid_time(conn),
         is_anywhere=is_chosen_by_grid(conn, campaign_id),
-        standstill=nothing_runs(find_pulse(conn)),
+        standstill=nothing_runs(read_heartbeats(conn)),
         quarantines=list_quarantines(conn, [campaign_id]),
     )
-    return reasons(situation)
+    return explain_clusters(situation)
 
 
 def _bucket(conn: "Connection", campaign_id: int, task: int) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from cigri.api_models.changes import ChangeConfirmation
 from cigri.api_models.policy import AffinityView, LimitView, QuotaView, TargetView
 from cigri.eligibility.quotas import ALL, EVERY_TYPE, QuotaRule, as_owner
-from cigri.endpoints import Access, changes, reads
+from cigri.endpoints import Access, change_endpoint, read_endpoint
 from cigri.errors import UsageError
 from cigri.formats.units import HOUR
 from cigri.identity.callers import AccessScope, Caller
@@ -21,7 +21,7 @@ LARGEST_CORE_HOURS = 1e12
 QUOTA_DAYS, LONGEST_WINDOW = 30, 366
 
 
-@reads("/limits", Access.EVERYBODY)
+@read_endpoint("/limits", Access.EVERYBODY)
 def limits(conn: "Connection", _caller: Caller) -> list[LimitView]:
     """Those that all jobs together are under, by name."""
     from cigri.flow.ceilings import list_limits
@@ -29,7 +29,7 @@ def limits(conn: "Connection", _caller: Caller) -> list[LimitView]:
     return list_limits(conn)
 
 
-@changes("/limits", Access.OPERATOR, AccessScope.OPERATE)
+@change_endpoint("/limits", Access.OPERATOR, AccessScope.OPERATE)
 def set_limit(conn: "Connection", _caller: Caller, *, name: str, capacity: int) -> ChangeConfirmation:
     """So many tokens of it for all jobs together, from now on."""
     from cigri.estimates.clamping import LARGEST_INTEGER
@@ -42,7 +42,7 @@ def set_limit(conn: "Connection", _caller: Caller, *, name: str, capacity: int) 
     return ChangeConfirmation(f"All jobs together may use {capacity} of {name}")
 
 
-@changes("/limits/remove", Access.OPERATOR, AccessScope.OPERATE)
+@change_endpoint("/limits/remove", Access.OPERATOR, AccessScope.OPERATE)
 def remove_limit(conn: "Connection", _caller: Caller, *, name: str) -> ChangeConfirmation:
     """Jobs may use any number of it."""
     from cigri.flow import ceilings
@@ -51,7 +51,7 @@ def remove_limit(conn: "Connection", _caller: Caller, *, name: str) -> ChangeCon
     return ChangeConfirmation(f"There is no limit {name} any more")
 
 
-@reads("/quotas", Access.OPERATOR)
+@read_endpoint("/quotas", Access.OPERATOR)
 def quotas(conn: "Connection", _caller: Caller) -> list[QuotaView]:
     """All that are declared, and what is used of them."""
     from cigri.flow.quotas import list_quotas
@@ -59,7 +59,7 @@ def quotas(conn: "Connection", _caller: Caller) -> list[QuotaView]:
     return list_quotas(conn)
 
 
-@changes("/quotas", Access.OPERATOR, AccessScope.OPERATE)
+@change_endpoint("/quotas", Access.OPERATOR, AccessScope.OPERATE)
 def set_quota(
     conn: "Connection",
     _caller: Caller,
@@ -104,7 +104,7 @@ def _require_quota(
         raise UsageError(message)
 
 
-@changes("/quotas/remove", Access.OPERATOR, AccessScope.OPERATE)
+@change_endpoint("/quotas/remove", Access.OPERATOR, AccessScope.OPERATE)
 def remove_quota(conn: "Connection", _caller: Caller, *, rule: str, cluster: str = "") -> ChangeConfirmation:
     """That one is gone; others stay."""
     from cigri.flow import quotas
@@ -114,7 +114,7 @@ def remove_quota(conn: "Connection", _caller: Caller, *, rule: str, cluster: str
     return ChangeConfirmation(f"{_capital(as_owner(parsed))} has no quota{_on(cluster)} any more")
 
 
-@reads("/targets", Access.OPERATOR)
+@read_endpoint("/targets", Access.OPERATOR)
 def targets(conn: "Connection", _caller: Caller) -> list[TargetView]:
     """All that are declared; whoever is missing has 1."""
     from cigri.flow.affinities_and_targets import list_targets
@@ -122,7 +122,7 @@ def targets(conn: "Connection", _caller: Caller) -> list[TargetView]:
     return [TargetView(*subject, share) for subject, share in list_targets(conn).items()]
 
 
-@changes("/targets", Access.OPERATOR, AccessScope.OPERATE)
+@change_endpoint("/targets", Access.OPERATOR, AccessScope.OPERATE)
 def set_target(
     conn: "Connection", _caller: Caller, *, kind: PrincipalKind, name: str, share: float
 ) -> ChangeConfirmation:
@@ -135,7 +135,7 @@ def set_target(
     return ChangeConfirmation(f"{name} has the target {share:g}")
 
 
-@changes("/targets/remove", Access.OPERATOR, AccessScope.OPERATE)
+@change_endpoint("/targets/remove", Access.OPERATOR, AccessScope.OPERATE)
 def remove_target(conn: "Connection", _caller: Caller, *, kind: PrincipalKind, name: str) -> ChangeConfirmation:
     """The share of everybody, 1, is due again."""
     from cigri.flow import affinities_and_targets
@@ -144,7 +144,7 @@ def remove_target(conn: "Connection", _caller: Caller, *, kind: PrincipalKind, n
     return ChangeConfirmation(f"{name} has the target of everybody, 1")
 
 
-@reads("/affinities", Access.OPERATOR)
+@read_endpoint("/affinities", Access.OPERATOR)
 def affinities(conn: "Connection", _caller: Caller) -> list[AffinityView]:
     """Who goes first where, under the policy affinity."""
     from cigri.flow.affinities_and_targets import list_affinity_views
@@ -152,7 +152,7 @@ def affinities(conn: "Connection", _caller: Caller) -> list[AffinityView]:
     return list_affinity_views(conn)
 
 
-@changes("/affinities", Access.OPERATOR, AccessScope.OPERATE)
+@change_endpoint("/affinities", Access.OPERATOR, AccessScope.OPERATE)
 def add_affinity(conn: "Connection", _caller: Caller, *, user: str, cluster: str) -> ChangeConfirmation:
     """The user goes first there."""
     from cigri.flow.affinities_and_targets import put_affinity
@@ -161,7 +161,7 @@ def add_affinity(conn: "Connection", _caller: Caller, *, user: str, cluster: str
     return ChangeConfirmation(f"{user} {'has' if is_new else 'already had'} an affinity with {cluster}")
 
 
-@changes("/affinities/remove", Access.OPERATOR, AccessScope.OPERATE)
+@change_endpoint("/affinities/remove", Access.OPERATOR, AccessScope.OPERATE)
 def remove_affinity(conn: "Connection", _caller: Caller, *, user: str, cluster: str) -> ChangeConfirmation:
     """The user goes first there no longer."""
     from cigri.flow import affinities_and_targets
@@ -170,7 +170,7 @@ def remove_affinity(conn: "Connection", _caller: Caller, *, user: str, cluster: 
     return ChangeConfirmation(f"{user} has no affinity with {cluster} any more")
 
 
-@changes("/campaigns/{campaign_id}/grid-priority", Access.OPERATOR, AccessScope.OPERATE)
+@change_endpoint("/campaigns/{campaign_id}/grid-priority", Access.OPERATOR, AccessScope.OPERATE)
 def set_grid_priority(conn: "Connection", _caller: Caller, *, campaign_id: int, priority: int) -> ChangeConfirmation:
     """Among all campaigns: higher ones go first, whatever the policy; 0 is that of a new one."""
     from cigri.flow.campaigns import set_priority

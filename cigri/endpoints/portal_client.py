@@ -24,7 +24,7 @@ from cigri.errors import (
     PortalUnavailable,
     TooManyRequests,
 )
-from cigri.formats.json_values import plain, typed
+from cigri.formats.json_values import from_json_value, to_json_value
 from cigri.identity.callers import SUPERUSER
 from cigri.identity.unix_sockets import peer_of
 
@@ -93,7 +93,7 @@ class PortalClient:
         self._prefix = place.prefix
         self._headers = {"Authorization": f"Bearer {place.token}"} if place.token else {}
 
-    def ask(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
+    def call(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
         assert not args, "parameters are given by name"
         path, body = _request(endpoint, asked)
         headers = {"Content-Type": "application/json"} if body is not None else {}
@@ -141,7 +141,7 @@ class PortalClient:
         if status not in OK:
             raise _raised(status, text)
         try:
-            answer: R = typed(endpoint.answer, json.loads(text))
+            answer: R = from_json_value(endpoint.answer, json.loads(text))
         except ValueError as error:
             raise PortalUnavailable(f"what answers at {self._place} is no portal of this version: {error}") from error
         return answer
@@ -190,7 +190,7 @@ def _has_ended(connection: HTTPConnection) -> bool:
 
 def _request(endpoint: Endpoint[..., Any], asked: dict[str, Any]) -> tuple[str, bytes | None]:
     """Path with query, and body."""
-    values = {name: plain(value) for name, value in asked.items() if value is not None}
+    values = {name: to_json_value(value) for name, value in asked.items() if value is not None}
     path = API + endpoint.path.format(**{name: quote(str(values.pop(name)), safe="") for name in endpoint.in_path})
     if endpoint.method == "GET" or isinstance(endpoint, UploadEndpoint):
         return f"{path}?{urlencode(_query(values), doseq=True)}" if values else path, None
@@ -199,6 +199,16 @@ def _request(endpoint: Endpoint[..., Any], asked: dict[str, Any]) -> tuple[str, 
 
 def _query(values: dict[str, Any]) -> dict[str, Any]:
     return {name: str(value).lower() if isinstance(value, bool) else value for name, value in values.items()}
+
+
+OLD_PROBLEM_TYPES = {
+    "RuleBroken": "AdmissionRuleFailed",
+    "KeyReused": "IdempotencyKeyReused",
+    "Busy": "TooManyRequests",
+    "NotForetold": "SimulationFailed",
+    "TookTooLong": "QueryTimedOut",
+}
+"""What a portal of before 0.2 calls errors that have other names now."""
 
 
 def _raised(status: int, text: bytes) -> CigriError:
@@ -210,7 +220,7 @@ def _raised(status: int, text: bytes) -> CigriError:
         return PortalUnavailable(f"the portal answered {status}: {text[:200].decode(errors='replace')}")
     if kind == DescriptionError.__name__:
         return DescriptionError([DescriptionProblem(**told) for told in problem["problems"]])
-    known = getattr(errors, kind, None)
+    known = getattr(errors, OLD_PROBLEM_TYPES.get(kind, kind), None)
     try:
         return known(detail) if isinstance(known, type) and issubclass(known, CigriError) else CigriError(detail)
     except TypeError:  # it is made of more than its sentence

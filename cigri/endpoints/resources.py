@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from cigri.api_models.resources import PoolView, ResourceChanges, ResourceDocumentView
-from cigri.endpoints import Access, reads, receives
+from cigri.endpoints import Access, read_endpoint, upload_endpoint
 from cigri.endpoints.request_bodies import SpooledBody
 from cigri.errors import ConfigError, NotFound, UsageError
 from cigri.identity.callers import AccessScope, Caller
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cigri.database import Database
 
 
-@receives("/resources", Access.OPERATOR, AccessScope.OPERATE)
+@upload_endpoint("/resources", Access.OPERATOR, AccessScope.OPERATE)
 def apply_resources(database: "Database", caller: Caller, body: SpooledBody, *, check: bool = False) -> ResourceChanges:
     """Put a document, sent as one JSON string, into force in place of the one before; `check`: see what it changes."""
     from cigri import drivers
@@ -41,7 +41,7 @@ def apply_resources(database: "Database", caller: Caller, body: SpooledBody, *, 
     return ResourceChanges(changes, doubts, version)
 
 
-@reads("/resources/documents", Access.OPERATOR)
+@read_endpoint("/resources/documents", Access.OPERATOR)
 def resource_documents(conn: "Connection", _caller: Caller) -> list[ResourceDocumentView]:
     """Each that was ever applied, the one that holds first."""
     from cigri.flow.resource_documents import list_documents
@@ -49,7 +49,7 @@ def resource_documents(conn: "Connection", _caller: Caller) -> list[ResourceDocu
     return list_documents(conn)
 
 
-@reads("/resources/document", Access.OPERATOR)
+@read_endpoint("/resources/document", Access.OPERATOR)
 def resource_document(conn: "Connection", _caller: Caller, *, version: int | None = None) -> ResourceDocumentView:
     """The one that holds, or an earlier one."""
     from cigri.flow.resource_documents import find_document
@@ -57,7 +57,7 @@ def resource_document(conn: "Connection", _caller: Caller, *, version: int | Non
     return find_document(conn, version)
 
 
-@reads("/pools", Access.OPERATOR)
+@read_endpoint("/pools", Access.OPERATOR)
 def pools(conn: "Connection", _caller: Caller, *, queue: str = "") -> list[PoolView]:
     """What jobs demand of queues, and how many are eligible; of a queue, those for which it is."""
     from cigri.flow.submit_pools import find_queue, list_pools

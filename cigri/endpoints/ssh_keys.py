@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from cigri.api_models.ssh_keys import SshKeyView
-from cigri.endpoints import Access, changes, reads
+from cigri.endpoints import Access, change_endpoint, read_endpoint
 from cigri.errors import Forbidden, NotFound
-from cigri.identity.callers import SUPERUSER, AccessScope, Caller, require_asked_for, require_minting
+from cigri.identity.callers import SUPERUSER, AccessScope, Caller, require_asked_for, require_may_create_token
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 WHAT = "SSH keys"
 
 
-@changes("/ssh-keys", Access.EVERYBODY, AccessScope.READ)
+@change_endpoint("/ssh-keys", Access.EVERYBODY, AccessScope.READ)
 def add_key(
     conn: "Connection", caller: Caller, *, public_key: str, user: str = "", for_root: bool = False
 ) -> SshKeyView:
@@ -21,13 +21,13 @@ def add_key(
     from cigri.flow.ssh_keys import put_key
     from cigri.ssh_keys.public_keys import read_public_key
 
-    require_minting(caller, AccessScope.READ, WHAT, "gridtoken keys add", for_root=for_root or bool(user))
+    require_may_create_token(caller, AccessScope.READ, WHAT, "gridtoken keys add", for_root=for_root or bool(user))
     _require_account(caller, user)
     require_asked_for(user or caller.user, WHAT, for_root=for_root)
     return put_key(conn, user or caller.user, read_public_key(public_key))
 
 
-@reads("/ssh-keys", Access.EVERYBODY)
+@read_endpoint("/ssh-keys", Access.EVERYBODY)
 def get_keys(conn: "Connection", caller: Caller) -> list[SshKeyView]:
     """Your SSH keys; operators see those of everybody."""
     from cigri.flow.ssh_keys import list_keys
@@ -35,7 +35,7 @@ def get_keys(conn: "Connection", caller: Caller) -> list[SshKeyView]:
     return list_keys(conn, caller)
 
 
-@changes("/ssh-keys/{key_id}/remove", Access.HOLDER)
+@change_endpoint("/ssh-keys/{key_id}/remove", Access.HOLDER)
 def remove_key(conn: "Connection", caller: Caller, *, key_id: int) -> SshKeyView:
     """Let an SSH key, and the tokens that it gave, open nothing any more."""
     from cigri.flow.ssh_keys import end_key

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from cigri.api_models.simulations import SimulationView
 from cigri.api_models.submissions import AddedTasks, BackendOptionTableView, CheckedCampaign, SubmittedCampaign
-from cigri.endpoints import Access, BackgroundCalculation, calculates, reads, receives
+from cigri.endpoints import Access, BackgroundCalculation, calculation_endpoint, read_endpoint, upload_endpoint
 from cigri.endpoints.request_bodies import SpooledBody, SpooledLines
 from cigri.errors import DescriptionError, UsageError
 from cigri.identity.callers import Caller
@@ -27,7 +27,7 @@ FAILS = "no task fails in a simulation: it is played as if what it waits for had
 CampaignKind = Literal["default", "test"]
 
 
-@receives("/campaigns", Access.EVERYBODY)
+@upload_endpoint("/campaigns", Access.EVERYBODY)
 def submit_campaign(
     database: "Database",
     caller: Caller,
@@ -42,14 +42,14 @@ def submit_campaign(
 ) -> SubmittedCampaign:
     """Store the campaign that is described, under your name; sent again with the same key within a day, once."""
     from cigri.flow.submissions import IdempotencyKey
-    from cigri.submission.dry_run import examine, wishes_of
+    from cigri.submission.dry_run import check_submission, wishes_of
     from cigri.submission.feedback import SubmissionFeedback
     from cigri.submission.storing import list_stored, store
 
     _require_key(key)
     sent = IdempotencyKey(key, body.digest(type, priority, local, backend, *(behind or ()))) if key else None
     remarks, wishes = SubmissionFeedback(), wishes_of(type, priority, local, backend, behind)
-    examined = examine(database, caller, body.first(), SpooledLines(body, 1), wishes, remarks)
+    examined = check_submission(database, caller, body.first(), SpooledLines(body, 1), wishes, remarks)
     if remarks.problems or examined.description is None:
         if stored := list_stored(database, caller.user, sent):
             return stored[0]
@@ -57,7 +57,7 @@ def submit_campaign(
     return store(database, caller, examined, remarks.notes, sent)
 
 
-@receives("/campaigns/check", Access.EVERYBODY)
+@upload_endpoint("/campaigns/check", Access.EVERYBODY)
 def check_campaign(
     database: "Database",
     caller: Caller,
@@ -70,16 +70,16 @@ def check_campaign(
     behind: list[str] | None = None,
 ) -> CheckedCampaign:
     """What would be stored, and all for which it would be refused."""
-    from cigri.submission.dry_run import examine, wishes_of
+    from cigri.submission.dry_run import check_submission, wishes_of
     from cigri.submission.feedback import SubmissionFeedback
     from cigri.submission.preview import checked
 
     remarks, wishes = SubmissionFeedback(), wishes_of(type, priority, local, backend, behind)
-    examined = examine(database, caller, body.first(), SpooledLines(body, 1), wishes, remarks)
+    examined = check_submission(database, caller, body.first(), SpooledLines(body, 1), wishes, remarks)
     return checked(examined, remarks, caller.user)
 
 
-@receives("/campaigns/stages", Access.EVERYBODY)
+@upload_endpoint("/campaigns/stages", Access.EVERYBODY)
 def submit_stages(
     database: "Database",
     caller: Caller,
@@ -108,7 +108,7 @@ def submit_stages(
     return store_stages(database, caller, [(examined, remarks.notes) for examined, remarks in stages], sent)
 
 
-@receives("/campaigns/stages/check", Access.EVERYBODY)
+@upload_endpoint("/campaigns/stages/check", Access.EVERYBODY)
 def check_stages(
     database: "Database",
     caller: Caller,
@@ -129,7 +129,7 @@ def check_stages(
     return [checked(examined, remarks, caller.user) for examined, remarks in stages]
 
 
-@calculates("/campaigns/simulate", Access.EVERYBODY, SimulationView)
+@calculation_endpoint("/campaigns/simulate", Access.EVERYBODY, SimulationView)
 def simulate_campaigns(
     database: "Database",
     caller: Caller,
@@ -168,7 +168,7 @@ def _examine(
 ) -> "list[tuple[ExaminedDescription, SubmissionFeedback]]":
     """Several campaigns one behind the other; what is said beside a description of what it waits for holds where it
     says nothing."""
-    from cigri.submission.dry_run import examine
+    from cigri.submission.dry_run import check_submission
     from cigri.submission.feedback import SubmissionFeedback
 
     counts = lines or [body.count]
@@ -184,7 +184,7 @@ def _examine(
         )
         says_itself = len(counts) > 1 and isinstance(described, dict) and described.get("after") is not None
         asked = wishes.without("after") if says_itself else wishes
-        examined = examine(database, caller, described, beside, asked, remarks, stages)
+        examined = check_submission(database, caller, described, beside, asked, remarks, stages)
         if (description := examined.description) is not None:
             stages[description.name] = description.count
         campaigns.append((examined, remarks))
@@ -192,7 +192,7 @@ def _examine(
     return campaigns
 
 
-@receives("/campaigns/{campaign_id}/tasks", Access.OWNER)
+@upload_endpoint("/campaigns/{campaign_id}/tasks", Access.OWNER)
 def add_tasks(
     database: "Database",
     caller: Caller,
@@ -209,7 +209,7 @@ def add_tasks(
     return AddedTasks(campaign_id, add(database, caller, campaign_id, lines, is_check=check, task_inputs=task_inputs))
 
 
-@reads("/backend-options", Access.EVERYBODY)
+@read_endpoint("/backend-options", Access.EVERYBODY)
 def backend_options(
     conn: "Connection", _caller: Caller, *, clusters: list[str] | None = None
 ) -> list[BackendOptionTableView]:

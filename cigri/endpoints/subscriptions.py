@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from cigri.api_models.subscriptions import CreatedSubscription, RotatedSecret, SubscriptionView
-from cigri.endpoints import Access, changes, reads
+from cigri.endpoints import Access, change_endpoint, read_endpoint
 from cigri.errors import CigriError, UsageError
 from cigri.identity.callers import AccessScope, Caller
 from cigri.states import Channel, Severity
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cigri.formats.subscriptions import SubscriptionRequest
 
 
-@reads("/subscriptions", Access.EVERYBODY)
+@read_endpoint("/subscriptions", Access.EVERYBODY)
 def subscriptions(conn: "Connection", caller: Caller) -> list[SubscriptionView]:
     """Your subscriptions; operators see those of everybody."""
     from cigri.flow.subscriptions import list_subscriptions
@@ -22,7 +22,7 @@ def subscriptions(conn: "Connection", caller: Caller) -> list[SubscriptionView]:
     return list_subscriptions(conn, caller)
 
 
-@changes("/subscriptions", Access.EVERYBODY)
+@change_endpoint("/subscriptions", Access.EVERYBODY)
 def subscribe(
     conn: "Connection", caller: Caller, *, address: str, severity: Severity | None = None
 ) -> CreatedSubscription:
@@ -32,7 +32,7 @@ def subscribe(
     return put_subscription(conn, caller.user, _wish(address, severity))
 
 
-@changes("/campaigns/{campaign_id}/subscriptions", Access.OWNER)
+@change_endpoint("/campaigns/{campaign_id}/subscriptions", Access.OWNER)
 def subscribe_to_campaign(
     conn: "Connection", caller: Caller, *, campaign_id: int, address: str, severity: Severity | None = None
 ) -> CreatedSubscription:
@@ -44,7 +44,7 @@ def subscribe_to_campaign(
     return put_subscription(conn, caller.user, _wish(address, severity), campaign_id)
 
 
-@changes("/subscriptions/grid", Access.OPERATOR, AccessScope.OPERATE)
+@change_endpoint("/subscriptions/grid", Access.OPERATOR, AccessScope.OPERATE)
 def subscribe_to_grid(
     conn: "Connection", caller: Caller, *, address: str, severity: Severity | None = None
 ) -> CreatedSubscription:
@@ -54,7 +54,7 @@ def subscribe_to_grid(
     return put_subscription(conn, caller.user, _wish(address, severity), is_of_grid=True)
 
 
-@changes("/subscriptions/{subscription_id}/remove", Access.HOLDER)
+@change_endpoint("/subscriptions/{subscription_id}/remove", Access.HOLDER)
 def unsubscribe(conn: "Connection", caller: Caller, *, subscription_id: int) -> SubscriptionView:
     """Nothing more is told, nor what was to be told still."""
     from cigri.flow.subscriptions import end_subscription
@@ -62,7 +62,7 @@ def unsubscribe(conn: "Connection", caller: Caller, *, subscription_id: int) -> 
     return end_subscription(conn, subscription_id, caller)
 
 
-@changes("/subscriptions/{subscription_id}/secret", Access.HOLDER)
+@change_endpoint("/subscriptions/{subscription_id}/secret", Access.HOLDER)
 def new_secret(conn: "Connection", caller: Caller, *, subscription_id: int) -> RotatedSecret:
     """Of a webhook: what is sent is signed by another secret from now on."""
     from cigri.flow.subscriptions import renew_secret

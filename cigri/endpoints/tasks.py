@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from cigri.api_models.campaigns import CampaignView
 from cigri.api_models.tasks import TaskCommand, TaskDetail, TaskView
-from cigri.endpoints import Access, reads
+from cigri.endpoints import Access, read_endpoint
 from cigri.endpoints.campaigns import find_campaign
 from cigri.endpoints.paging import Pagination, require_limit
 from cigri.errors import NotFound
@@ -17,7 +17,7 @@ USUAL_TASKS = 100
 NO_TASK = "no such task; `gridstat -f CAMPAIGN` lists tasks"
 
 
-@reads("/campaigns/{campaign_id}/tasks", Access.EVERYBODY_IN_PART, Pagination("after", "number"))
+@read_endpoint("/campaigns/{campaign_id}/tasks", Access.EVERYBODY_IN_PART, Pagination("after", "number"))
 def tasks(
     conn: "Connection", caller: Caller, *, campaign_id: int, after: int = -1, limit: int = USUAL_TASKS
 ) -> list[TaskView]:
@@ -29,7 +29,7 @@ def tasks(
     return _shown(caller, found, list_tasks(conn, campaign_id, after + 1, limit))
 
 
-@reads("/campaigns/{campaign_id}/latest-tasks", Access.EVERYBODY_IN_PART)
+@read_endpoint("/campaigns/{campaign_id}/latest-tasks", Access.EVERYBODY_IN_PART)
 def latest_tasks(conn: "Connection", caller: Caller, *, campaign_id: int, limit: int = USUAL_TASKS) -> list[TaskView]:
     """Tasks of a campaign that were launched last, the last one first; the first ones where none has been."""
     from cigri.flow.views.jobs import list_latest_tasks, list_tasks
@@ -39,7 +39,7 @@ def latest_tasks(conn: "Connection", caller: Caller, *, campaign_id: int, limit:
     return _shown(caller, found, list_latest_tasks(conn, campaign_id, limit) or list_tasks(conn, campaign_id, 0, limit))
 
 
-@reads("/campaigns/{campaign_id}/tasks/{number}", Access.EVERYBODY_IN_PART)
+@read_endpoint("/campaigns/{campaign_id}/tasks/{number}", Access.EVERYBODY_IN_PART)
 def task(conn: "Connection", caller: Caller, *, campaign_id: int, number: int) -> TaskDetail:
     """One task by its number in its campaign, and all its attempts."""
     from cigri.flow.views.jobs import list_tasks
@@ -47,12 +47,12 @@ def task(conn: "Connection", caller: Caller, *, campaign_id: int, number: int) -
     return _whole(conn, caller, next(iter(list_tasks(conn, campaign_id, number, 1)), None))
 
 
-@reads("/campaigns/{campaign_id}/tasks/{number}/commands", Access.OWNER)
+@read_endpoint("/campaigns/{campaign_id}/tasks/{number}/commands", Access.OWNER)
 def task_commands(conn: "Connection", caller: Caller, *, campaign_id: int, number: int) -> list[TaskCommand]:
     """What a task of yours runs on each of its campaign's clusters, and a line to do the same by hand."""
     from cigri.flow.views.descriptions import find_description, list_parameters
     from cigri.jdl import ClusterSettings
-    from cigri.jdl.command import by_hand
+    from cigri.jdl.command import manual_command
 
     if not caller.sees(find_campaign(conn, campaign_id).user):
         raise NotFound(f"you have no campaign {campaign_id}; `gridstat -u {caller.user}` lists yours")
@@ -60,12 +60,12 @@ def task_commands(conn: "Connection", caller: Caller, *, campaign_id: int, numbe
     if stored is None or not found:
         raise NotFound(NO_TASK)
     return [
-        TaskCommand(cluster, *by_hand(ClusterSettings.model_validate(settings), found[0], campaign_id, number))
+        TaskCommand(cluster, *manual_command(ClusterSettings.model_validate(settings), found[0], campaign_id, number))
         for cluster, settings in stored.clusters.items()
     ]
 
 
-@reads("/tasks/{task_id}", Access.EVERYBODY_IN_PART)
+@read_endpoint("/tasks/{task_id}", Access.EVERYBODY_IN_PART)
 def task_by_id(conn: "Connection", caller: Caller, *, task_id: int) -> TaskDetail:
     """One task by its own id, and all its attempts, unless its campaign is archived."""
     from cigri.flow.views.jobs import find_task

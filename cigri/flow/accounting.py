@@ -29,7 +29,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import CTE, FromClause, Select
 
 from cigri.api_models.metrics import AccountingEntry, UsedWork
-from cigri.database.typed_rows import nothing, read_all
+from cigri.database.typed_rows import null_column, read_all
 from cigri.eligibility.quotas import BEST_EFFORT
 from cigri.flow.fair_share_usage import USED
 from cigri.states import Outcome
@@ -220,7 +220,7 @@ def list_used(conn: Connection, days: Days, groups: Sequence[str], user: str = "
         "type": row.type,
     }
     apart = [columns[group] for group in groups]
-    who = (column.label(group) if group in groups else nothing(group, column) for group, column in columns.items())
+    who = (column.label(group) if group in groups else null_column(group, column) for group, column in columns.items())
     kinds = {"well": WELL, "failed": FAILED, "lost": LOST, "replicas": row.is_replica}
     used = (_used(name, which) for name, which in kinds.items())
     asked = cast(func.sum(row.asked), DOUBLE_PRECISION).label("asked")

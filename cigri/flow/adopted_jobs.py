@@ -13,7 +13,7 @@ from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import UserMapping
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.tasks import Task
-from cigri.tables.transitions import begun, moving
+from cigri.tables.transitions import initial_state, transition_to
 from cigri.wrapper.manifest import ManifestJob, digest
 
 
@@ -46,7 +46,7 @@ def put_adopted(
             "id": job.batch_id,
             "tag": tag,
             "local_user": local_user,
-            "state": begun(Batch.c.state, BatchState.SUBMITTED),
+            "state": initial_state(Batch.c.state, BatchState.SUBMITTED),
         }
         size = max(written.array_index for written in jobs)
         sent = insert(Batch).values(**origin, **batch, size=size, settled_at=part.submitted_at)
@@ -57,7 +57,7 @@ def put_adopted(
                 id=job.job_id,
                 bucket_id=tasks[0].bucket_id,
                 kind=JobKind.TASKS,
-                state=begun(Job.c.state, JobState.SUBMITTED),
+                state=initial_state(Job.c.state, JobState.SUBMITTED),
                 width=part.width * job.side,
                 walltime=job.walltime,
                 batch_id=job.batch_id,
@@ -67,7 +67,7 @@ def put_adopted(
             )
         )
         for position, carried in enumerate(job.tasks, start=1):
-            taken = moving(Task.c.state, TaskState.ASSIGNED).where(Task.c.id == carried.task_id)
+            taken = transition_to(Task.c.state, TaskState.ASSIGNED).where(Task.c.id == carried.task_id)
             conn.execute(taken.values(attempts=carried.attempt))
             attempt = {"task_id": carried.task_id, "number": carried.attempt, "job_id": job.job_id}
             conn.execute(insert(Attempt).values(**attempt, position=position))

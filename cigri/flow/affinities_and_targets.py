@@ -45,7 +45,7 @@ def remove_affinity(conn: Connection, user: str, cluster: str) -> None:
         raise NotFound(f"{user} has no affinity with {cluster}; `cigri affinity list` shows them")
 
 
-def list_affinities(conn: Connection) -> frozenset[UserAffinity]:
+def list_user_affinities(conn: Connection) -> frozenset[UserAffinity]:
     """All that are declared; they hold under the policy `affinity` only."""
     return frozenset(read_all(conn, UserAffinity, select(AffinityRow.c.grid_user, AffinityRow.c.cluster_id)))
 

@@ -9,14 +9,14 @@ from sqlalchemy import Connection, delete, func, insert, select
 
 from cigri.api_models.changes import AuditEntry
 from cigri.database.typed_rows import read_all
-from cigri.formats.redaction import abridged
+from cigri.formats.redaction import redact
 from cigri.identity.callers import Caller
 from cigri.tables.audit import Audit
 
 
 def put_audit(conn: Connection, caller: Caller, endpoint: str, asked: Mapping[str, object]) -> None:
     """In the transaction of the change: both are there, or none."""
-    values = {"grid_user": caller.user, "how": caller.how, "endpoint": endpoint, "asked": abridged(asked)}
+    values = {"grid_user": caller.user, "how": caller.how, "endpoint": endpoint, "asked": redact(asked)}
     conn.execute(insert(Audit).values(at=func.now(), **values))
 
 

@@ -13,14 +13,14 @@ from sqlalchemy.sql.dml import ReturningUpdate
 from sqlalchemy.sql.selectable import Select
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import given, packed
+from cigri.database import bound_values_table, rows_as_json
 from cigri.estimates.checkpoint_interval import CheckpointInterval
 from cigri.flow.launches import LaunchGroup
 from cigri.flow.views.job_destinations import ANYWHERE, JobDestination, find_destination
 from cigri.states import BatchState, JobState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.jobs import Batch, Job
-from cigri.tables.transitions import begun, moving
+from cigri.tables.transitions import initial_state, transition_to
 from cigri.wrapper.manifest import new_batch_id
 
 ARRAY_PLACES: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "i": BigInteger()}
@@ -53,7 +53,7 @@ def put_batch(conn: Connection, launch: LaunchGroup, cluster_id: int, grid_key: 
         "account": launch.local_user,
         "jobs": len(launch.jobs),
         **(launch.rhythm._asdict() if launch.rhythm else dict.fromkeys(CheckpointInterval._fields)),
-        "places": packed(ARRAY_PLACES, [(job.id, index) for index, job in enumerate(launch.jobs, start=1)]),
+        "places": rows_as_json(ARRAY_PLACES, [(job.id, index) for index, job in enumerate(launch.jobs, start=1)]),
     }
     batch = conn.execute(_new_batch(), parameters).one_or_none()
     if batch is None:
@@ -64,7 +64,7 @@ def put_batch(conn: Connection, launch: LaunchGroup, cluster_id: int, grid_key: 
 @cache
 def _new_batch() -> Select[*tuple[Any, ...]]:
     """Takes all the jobs or none: those that wait to be launched are locked and counted first."""
-    places, jobs = given("places", ARRAY_PLACES), bindparam("jobs", type_=BigInteger)
+    places, jobs = bound_values_table("places", ARRAY_PLACES), bindparam("jobs", type_=BigInteger)
     waiting = select(Job.c.id, places.c.i).join(places, places.c.id == Job.c.id)
     locked = waiting.where(Job.c.state == JobState.TO_LAUNCH).with_for_update(of=Job).cte("locked")
     are_all_there = select(func.count()).select_from(locked).scalar_subquery() == jobs
@@ -75,7 +75,7 @@ def _new_batch() -> Select[*tuple[Any, ...]]:
         "campaign_id": bindparam("campaign", type_=BigInteger),
         "cluster_id": bindparam("here", type_=BigInteger),
         "local_user": bindparam("account", type_=Text),
-        "state": literal(begun(Batch.c.state, BatchState.LAUNCHING), Batch.c.state.type),
+        "state": literal(initial_state(Batch.c.state, BatchState.LAUNCHING), Batch.c.state.type),
         "size": jobs,
         "created_at": func.now(),
         "checkpoint_period": bindparam("period", type_=BigInteger),
@@ -86,7 +86,7 @@ def _new_batch() -> Select[*tuple[Any, ...]]:
     batch = created.returning(Batch.c.id, Batch.c.tag, Batch.c.created_at).cte("batch")
     chosen = select(locked.c.id, locked.c.i, batch.c.id.label("batch_id")).join(batch, true()).subquery("chosen")
     launching = (
-        moving(Job.c.state, JobState.LAUNCHING)
+        transition_to(Job.c.state, JobState.LAUNCHING)
         .where(Job.c.id == chosen.c.id)
         .values(batch_id=chosen.c.batch_id, array_index=chosen.c.i)
     )
@@ -97,15 +97,15 @@ def _new_batch() -> Select[*tuple[Any, ...]]:
 
 def put_submitted(conn: Connection, batch_id: int, remote_ids: Mapping[int, str]) -> int:
     """The number of jobs that moved. Remote ids are by array index; a job without one is known by its batch's tag."""
-    moved = conn.execute(_submitted(), {"ids": packed(INDEXES, remote_ids.items()), "batch": batch_id})
+    moved = conn.execute(_submitted(), {"ids": rows_as_json(INDEXES, remote_ids.items()), "batch": batch_id})
     return len(moved.all())
 
 
 @cache
 def _submitted() -> ReturningUpdate[int]:
-    ids, batch_id = given("ids", INDEXES), bindparam("batch", type_=BigInteger)
+    ids, batch_id = bound_values_table("ids", INDEXES), bindparam("batch", type_=BigInteger)
     settled = (
-        moving(Batch.c.state, BatchState.SUBMITTED)
+        transition_to(Batch.c.state, BatchState.SUBMITTED)
         .where(Batch.c.id == batch_id)
         .values(settled_at=func.now())
         .cte("settled")
@@ -117,7 +117,7 @@ def _submitted() -> ReturningUpdate[int]:
         .subquery("remote_ids")
     )
     return (
-        moving(Job.c.state, JobState.SUBMITTED, out_of=[JobState.LAUNCHING])
+        transition_to(Job.c.state, JobState.SUBMITTED, out_of=[JobState.LAUNCHING])
         .where(Job.c.id == remote_ids.c.id)
         .values(submitted_at=func.now(), remote_id=remote_ids.c.remote_id)
         .returning(Job.c.id)

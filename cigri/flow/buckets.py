@@ -20,7 +20,7 @@ from cigri.states import TaskState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.tasks import Task
-from cigri.tables.transitions import begun
+from cigri.tables.transitions import initial_state
 
 if TYPE_CHECKING:
     from cigri.jdl.task_amounts import BucketSorter
@@ -97,7 +97,7 @@ def copy_tasks(
 ) -> int:
     """Insert tasks, numbered from `first`, and give their number. COPY pauses only where one is the first of its
     bucket. Those of a campaign that waits for others `are_blocked`."""
-    state = begun(Task.c.state, TaskState.BLOCKED if are_blocked else TaskState.WAITING)
+    state = initial_state(Task.c.state, TaskState.BLOCKED if are_blocked else TaskState.WAITING)
     raw = conn.connection.driver_connection
     assert raw is not None
     tasks = enumerate(parameters, start=first)

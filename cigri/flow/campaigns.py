@@ -10,9 +10,9 @@ from sqlalchemy.sql.selectable import Select
 
 from cigri.database import wake
 from cigri.errors import NotFound
-from cigri.flow.cancellations import IS_LIVE, stop_jobs
+from cigri.flow.cancellations import IS_LIVE, cancel_jobs
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.flow.input_transfers import put_looked_for
+from cigri.flow.input_transfers import require_inputs
 from cigri.flow.submit_pools import put_pools
 from cigri.identity.callers import Caller
 from cigri.states import (
@@ -31,7 +31,7 @@ from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Job
 from cigri.tables.tasks import Task, TaskCount
-from cigri.tables.transitions import moved, moving
+from cigri.tables.transitions import transition_to, transitioned_value
 
 NOT_IN_JOBS = (TaskState.BLOCKED, TaskState.WAITING, TaskState.FAILED)
 
@@ -62,18 +62,18 @@ def reopen_campaign(conn: Connection, campaign_id: int, user: str) -> None:
     A wish to have its files removed, or the note that they are, holds no longer.
     """
     conn.execute(
-        moving(Campaign.c.state, CampaignState.IN_TREATMENT, out_of=[CampaignState.TERMINATED])
+        transition_to(Campaign.c.state, CampaignState.IN_TREATMENT, out_of=[CampaignState.TERMINATED])
         .where(Campaign.c.id == campaign_id)
         .values(ended_at=None, purged_at=None)
     )
     put_pools(conn, [campaign_id])
     part = CampaignCluster
     conn.execute(
-        moving(part.c.epilogue, StepState.WAITING, out_of=[StepState.DONE, StepState.FAILED])
+        transition_to(part.c.epilogue, StepState.WAITING, out_of=[StepState.DONE, StepState.FAILED])
         .where(part.c.campaign_id == campaign_id)
-        .values(prologue=moved(part.c.prologue, StepState.DONE, StepState.WAITING))
+        .values(prologue=transitioned_value(part.c.prologue, StepState.DONE, StepState.WAITING))
     )
-    put_looked_for(conn, campaign_id=campaign_id)
+    require_inputs(conn, campaign_id=campaign_id)
     close_events(conn, ["PURGE"], [f"campaign {campaign_id}"], user)
 
 
@@ -104,7 +104,7 @@ def move_campaign(conn: Connection, campaign_id: int, caller: Caller, target: Ca
     own_campaign(conn, campaign_id, caller)
     before = [state for state in CAMPAIGN_LIFE.sources(target) if state in OPEN_CAMPAIGNS]  # new tasks open ended ones
     moved = conn.execute(
-        moving(Campaign.c.state, target, out_of=before)
+        transition_to(Campaign.c.state, target, out_of=before)
         .where(Campaign.c.id == campaign_id)
         .values(ended_at=func.now() if target is CampaignState.CANCELLED else None)
         .returning(Campaign.c.id)
@@ -113,10 +113,12 @@ def move_campaign(conn: Connection, campaign_id: int, caller: Caller, target: Ca
         return False
     if target is CampaignState.CANCELLED:
         conn.execute(
-            moving(Task.c.state, TaskState.CANCELLED, out_of=NOT_IN_JOBS).where(Task.c.campaign_id == campaign_id)
+            transition_to(Task.c.state, TaskState.CANCELLED, out_of=NOT_IN_JOBS).where(
+                Task.c.campaign_id == campaign_id
+            )
         )
         live = conn.scalars(select(Job.c.id).where(Job.c.campaign_id == campaign_id, IS_LIVE))
-        stop_jobs(conn, list(live), caller.user)
+        cancel_jobs(conn, list(live), caller.user)
         conn.execute(
             update(Event)
             .where(Event.c.campaign_id == campaign_id, Event.c.closed_at.is_(None))
@@ -137,7 +139,7 @@ def close_campaigns(conn: Connection) -> int:
         return 0
     # looked at again now that nobody can add a task meanwhile
     ended = conn.execute(
-        moving(Campaign.c.state, CampaignState.TERMINATED)
+        transition_to(Campaign.c.state, CampaignState.TERMINATED)
         .where(Campaign.c.id.in_(treated), _has_ended())
         .values(ended_at=func.now())
         .returning(Campaign.c.id, Campaign.c.name)

@@ -4,9 +4,9 @@ Given by: users; taken by: users.
 
 from sqlalchemy import Connection, func, select
 
-from cigri.database import IDS, rows, wake
+from cigri.database import IDS, values_table, wake
 from cigri.errors import NotFound
-from cigri.flow.kill_requests import ask_kills
+from cigri.flow.kill_requests import request_kills
 from cigri.flow.views.ownership import is_own
 from cigri.identity.callers import Caller
 from cigri.states import JobState, KillReason, Outcome, TaskState
@@ -27,12 +27,12 @@ def kill_job(conn: Connection, job_id: int, caller: Caller) -> bool:
         raise NotFound(f"you have no job {job_id}; `gridstat` lists yours")
     if state is JobState.ENDED:
         return False
-    stop_jobs(conn, [job_id], caller.user)
+    cancel_jobs(conn, [job_id], caller.user)
     wake(conn)
     return True
 
 
-def count_left(conn: Connection, campaign_id: int) -> tuple[dict[TaskState, int], int]:
+def count_remaining(conn: Connection, campaign_id: int) -> tuple[dict[TaskState, int], int]:
     """How many tasks of a campaign are in each state, and how many of its jobs have not ended."""
     counted = select(TaskCount.c.state, func.sum(TaskCount.c.n)).where(TaskCount.c.campaign_id == campaign_id)
     tasks = {state: int(number) for state, number in conn.execute(counted.group_by(TaskCount.c.state)) if number}
@@ -40,14 +40,14 @@ def count_left(conn: Connection, campaign_id: int) -> tuple[dict[TaskState, int]
     return tasks, conn.execute(jobs).scalar_one()
 
 
-def stop_jobs(conn: Connection, job_ids: list[int], user: str) -> None:
+def cancel_jobs(conn: Connection, job_ids: list[int], user: str) -> None:
     """End what was never submitted here and now; ask the killer for the rest."""
     _end_unsent(conn, job_ids)
-    ask_kills(conn, job_ids, KillReason.USER, user)
+    request_kills(conn, job_ids, KillReason.USER, user)
 
 
 def _end_unsent(conn: Connection, job_ids: list[int]) -> None:
-    wanted = rows("wanted", IDS, [(job_id,) for job_id in job_ids])
+    wanted = values_table("wanted", IDS, [(job_id,) for job_id in job_ids])
     unsent = conn.execute(
         select(Job.c.id, Job.c.campaign_id, Job.c.cluster_id, Job.c.kind)
         .join(wanted, wanted.c.id == Job.c.id)

@@ -36,7 +36,7 @@ from cigri.tables.sharing import CampaignLimit, Limit
 
 CEILINGS_LOCK = "cigri.ceilings"
 
-Share = tuple[int, int]
+CampaignClusterKey = tuple[int, int]
 """A campaign and a cluster."""
 
 
@@ -57,7 +57,7 @@ class Ceilings(NamedTuple):
 
     most: Mapping[Ceiling, int]
     used: Mapping[Ceiling, int]
-    costs: Mapping[Share, Mapping[Ceiling, int]]
+    costs: Mapping[CampaignClusterKey, Mapping[Ceiling, int]]
 
 
 class _CeilingRow(NamedTuple):
@@ -89,14 +89,14 @@ class RemainingCeilings:
         """Is the campaign under any ceiling, on whatever cluster?"""
         return campaign_id in self._campaigns
 
-    def lowest(self, share: Share) -> tuple[int, Ceiling] | None:
+    def lowest(self, share: CampaignClusterKey) -> tuple[int, Ceiling] | None:
         """How many jobs of it fit, and the ceiling that keeps it from more; None: it is under none."""
         costs = self._costs.get(share)
         if not costs:
             return None
         return min((max(0, self._left[ceiling] // cost), ceiling) for ceiling, cost in costs.items())
 
-    def take(self, share: Share, jobs: int) -> None:
+    def take(self, share: CampaignClusterKey, jobs: int) -> None:
         """So many jobs of the share are made; it does not ask whether they fit (`lowest` says)."""
         for ceiling, cost in self._costs.get(share, {}).items():
             self._left[ceiling] -= jobs * cost
@@ -136,7 +136,7 @@ def _ceilings_of_tests(conn: Connection, tests: int) -> Ceilings:
         .join(Campaign, Campaign.c.id == part.campaign_id)
         .where(Campaign.c.state.in_(OPEN_CAMPAIGNS), Campaign.c.type == CampaignType.TEST)
     )
-    most, used, costs = dict[Ceiling, int](), Counter[Ceiling](), dict[Share, Mapping[Ceiling, int]]()
+    most, used, costs = dict[Ceiling, int](), Counter[Ceiling](), dict[CampaignClusterKey, Mapping[Ceiling, int]]()
     for campaign_id, cluster_id, user, jobs in shares:
         ceiling = Ceiling(CeilingKind.TESTS, user, cluster_id)
         most[ceiling] = tests
@@ -162,7 +162,7 @@ def _costs(
     conn: Connection, declared: _Declarations, which: ColumnElement[bool], *, with_max_jobs: bool = False
 ) -> Ceilings:
     """Nothing used so far; shares that are under no ceiling are left out."""
-    most, costs = dict[Ceiling, int](), dict[Share, Mapping[Ceiling, int]]()
+    most, costs = dict[Ceiling, int](), dict[CampaignClusterKey, Mapping[Ceiling, int]]()
     tokens = _tokens(conn, which) if declared.limits else {}
     for row in read_all(conn, _CeilingRow, _parts().where(which)):
         share = row.campaign_id, row.cluster_id
@@ -198,14 +198,14 @@ def _of_quota(counted: CountedQuota, amounts: QuotaAmounts, has: QuotaUse) -> It
             yield Ceiling(kind, name, place), most, number
 
 
-def _tokens(conn: Connection, which: ColumnElement[bool]) -> dict[Share, list[tuple[Ceiling, int]]]:
+def _tokens(conn: Connection, which: ColumnElement[bool]) -> dict[CampaignClusterKey, list[tuple[Ceiling, int]]]:
     need = CampaignLimit
     needs = conn.execute(
         select(need.c.campaign_id, need.c.cluster_id, need.c.limit_name, need.c.tokens)
         .join(Campaign, Campaign.c.id == need.c.campaign_id)
         .where(which)
     )
-    tokens: dict[Share, list[tuple[Ceiling, int]]] = defaultdict(list)
+    tokens: dict[CampaignClusterKey, list[tuple[Ceiling, int]]] = defaultdict(list)
     for campaign_id, cluster_id, name, number in needs:
         tokens[campaign_id, cluster_id].append((Ceiling(CeilingKind.LIMIT, name), number))
     return tokens

@@ -35,7 +35,7 @@ class DueCheckpoint(NamedTuple):
     is_new: bool
 
 
-def ask_checkpoints(
+def request_checkpoints(
     conn: Connection, caller: Caller, *, campaign_id: int | None = None, job_id: int | None = None
 ) -> int:
     """Ask the running jobs of a campaign, or one job, for a checkpoint; give the number of those that can hear it."""
@@ -90,7 +90,7 @@ def take_checkpoint_orders(conn: Connection, cluster_id: int) -> list[DueCheckpo
     return read_all(conn, DueCheckpoint, wanted)
 
 
-def put_heard(conn: Connection, job_ids: Sequence[int]) -> None:
+def record_checkpoint_states(conn: Connection, job_ids: Sequence[int]) -> None:
     """The tasks of these jobs have been signalled."""
     request = CheckpointRequest
     heard = conn.execute(

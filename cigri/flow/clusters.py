@@ -11,11 +11,11 @@ from sqlalchemy.dialects.postgresql import insert
 from cigri.database import interval, wake
 from cigri.errors import ConfigError, NotFound
 from cigri.flow.events import close_events
-from cigri.flow.input_transfers import put_looked_for
+from cigri.flow.input_transfers import require_inputs
 from cigri.flow.quarantines import has_failed, is_cluster_left_out, put_visit_failure
 from cigri.flow.resource_documents import mark_changed
 from cigri.tables.campaigns import CampaignCluster
-from cigri.tables.clusters import Cluster, ClusterPace, Drain, UserMapping
+from cigri.tables.clusters import Cluster, Drain, FrontEndStress, UserMapping
 from cigri.tables.grid import Event
 from cigri.tables.resources import Discovery, Queue
 
@@ -91,7 +91,7 @@ def remove_cluster(conn: Connection, name: str) -> None:
 def map_user(conn: Connection, name: str, grid_user: str, local_user: str) -> None:
     """From now on the jobs of `grid_user` run as `local_user` on the cluster; empty: as the same name again."""
     cluster_id = _cluster(conn, name)
-    put_looked_for(conn, cluster_id=cluster_id)
+    require_inputs(conn, cluster_id=cluster_id)
     if not local_user:
         conn.execute(
             delete(UserMapping).where(UserMapping.c.cluster_id == cluster_id, UserMapping.c.grid_user == grid_user)
@@ -129,8 +129,8 @@ def list_clusters(conn: Connection, module: str, *, due_only: bool = False) -> l
         ~is_cluster_left_out(module),
     )
     if due_only:
-        slowness = 1.0 / func.coalesce(ClusterPace.c.pace, 1.0)
-        statement = statement.outerjoin(ClusterPace, ClusterPace.c.cluster_id == Cluster.c.id)
+        slowness = 1.0 / func.coalesce(FrontEndStress.c.pace, 1.0)
+        statement = statement.outerjoin(FrontEndStress, FrontEndStress.c.cluster_id == Cluster.c.id)
         pause = interval(cast(Cluster.c.config["poll_interval"].astext, Float) * slowness)
         statement = statement.where(or_(Cluster.c.visited_at.is_(None), Cluster.c.visited_at + pause <= func.now()))
     clusters = []

@@ -20,7 +20,7 @@ from cigri.tables.campaigns import Campaign
 from cigri.tables.dependencies import Dependency
 from cigri.tables.jobs import Attempt
 from cigri.tables.tasks import Task, TaskCount
-from cigri.tables.transitions import moving
+from cigri.tables.transitions import transition_to
 
 AFTER_FAILED, AFTER_MET = "AFTER_FAILED", "AFTER_MET"
 _Other = Task.alias("other_task")
@@ -144,7 +144,7 @@ def _release(conn: Connection, campaign_ids: Collection[int]) -> int:
     waits = select(row.id).where(
         row.campaign_id == Task.c.campaign_id, row.met_at.is_(None), ~and_(row.is_same, other.exists())
     )
-    released = moving(Task.c.state, TaskState.WAITING, out_of=[TaskState.BLOCKED]).where(
+    released = transition_to(Task.c.state, TaskState.WAITING, out_of=[TaskState.BLOCKED]).where(
         Task.c.campaign_id.in_(campaign_ids), ~waits.correlate(Task).exists()
     )
     return conn.execute(released).rowcount

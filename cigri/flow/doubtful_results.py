@@ -28,18 +28,18 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database import IDS, rows
+from cigri.database import IDS, values_table
 from cigri.estimates.durations import counted
 from cigri.flow.campaign_totals import changed_totals, totals
 from cigri.flow.events import NewEvent, put_events
-from cigri.flow.task_durations import learn_anew
+from cigri.flow.task_durations import relearn_durations
 from cigri.flow.views.cluster_service import bin_in_sql
 from cigri.lifecycle.verdicts import FREE
 from cigri.states import EventLevel, JobKind, JobState, Outcome
 from cigri.tables.campaigns import CampaignCluster, Completion
 from cigri.tables.clusters import Cluster, ExcludedNode
 from cigri.tables.jobs import Attempt, Job
-from cigri.tables.transitions import moving
+from cigri.tables.transitions import transition_to
 
 DOUBTED = "RESULTS_DOUBTED"
 LATEST = 3000  # ended tasks of a campaign on a cluster that are looked at, node by node
@@ -215,7 +215,7 @@ def list_node_ends(conn: Connection, cluster_id: int, campaign_id: int) -> list[
     return [NodeOutcomes(campaign_id, node, counted(lasted), bad, trial) for node, (lasted, bad, trial) in ends.items()]
 
 
-def put_doubts(conn: Connection, doubted: DoubtfulResults, *, job_ids: Collection[int] | None = None) -> int:
+def mark_doubtful(conn: Connection, doubted: DoubtfulResults, *, job_ids: Collection[int] | None = None) -> int:
     """Mark these results, of these jobs only if given, and give their number; all nodes: the cluster is set aside."""
     part = CampaignCluster
     here = and_(part.c.campaign_id == doubted.campaign_id, part.c.cluster_id == doubted.cluster_id, ~part.c.is_trusted)
@@ -229,7 +229,7 @@ def put_doubts(conn: Connection, doubted: DoubtfulResults, *, job_ids: Collectio
     lasted = _mark(conn, doubted, job_ids)
     if lasted:
         _take_out(conn, here, lasted)
-        learn_anew(conn, doubted.campaign_id, doubted.cluster_id)
+        relearn_durations(conn, doubted.campaign_id, doubted.cluster_id)
     if lasted or job_ids is None:
         _tell(conn, doubted)
     return len(lasted)
@@ -240,10 +240,10 @@ def _mark(conn: Connection, doubted: DoubtfulResults, job_ids: Collection[int] |
     if doubted.nodes is not None:
         chosen.append(Job.c.node.in_(doubted.nodes))
     if job_ids is not None:
-        wanted = rows("wanted", IDS, [(job_id,) for job_id in job_ids])
+        wanted = values_table("wanted", IDS, [(job_id,) for job_id in job_ids])
         chosen.append(Job.c.id.in_(select(wanted.c.id)))
     marked = conn.execute(
-        moving(Attempt.c.outcome, Outcome.DOUBTFUL)
+        transition_to(Attempt.c.outcome, Outcome.DOUBTFUL)
         .where(Attempt.c.job_id == Job.c.id, *chosen)
         .where(func.coalesce(Attempt.c.seconds, 0.0) < doubted.below)
         .returning(Attempt.c.seconds)

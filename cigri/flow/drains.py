@@ -1,5 +1,5 @@
 """Drains: clusters and nodes that are to be empty by a date.
-Given by: users; taken by: killer, users.
+Given by: killer, users; taken by: killer, users.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -10,13 +10,13 @@ from sqlalchemy import BigInteger, Boolean, Connection, Float, cast, delete, fun
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database import interval, rows, wake
+from cigri.database import interval, values_table, wake
 from cigri.database.typed_rows import read_all, read_one
 from cigri.errors import NotFound
 from cigri.states import JobState
 from cigri.tables.clusters import Cluster, Drain
 from cigri.tables.clusters import NodeDrain as NodeDrainRow
-from cigri.tables.job_requests import Kill, Shutdown
+from cigri.tables.job_requests import KillRequest, ShutdownNotice
 from cigri.tables.jobs import Batch, Job
 from cigri.wrapper import JobKey
 
@@ -85,49 +85,59 @@ def list_node_drains(conn: Connection, cluster_id: int) -> list[NodeDrainRequest
 
 def list_unfit(conn: Connection, cluster_id: int, deadline: datetime) -> list[int]:
     """Jobs that wait on the cluster, and could not end before the deadline if they started now."""
-    asked = select(Kill.c.job_id).where(Kill.c.job_id == Job.c.id, Kill.c.is_open).exists()
+    asked = select(KillRequest.c.job_id).where(KillRequest.c.job_id == Job.c.id, KillRequest.c.is_open).exists()
     end = func.now() + interval(cast(Job.c.walltime, Float))
     statement = select(Job.c.id).where(Job.c.cluster_id == cluster_id, Job.c.state == JobState.SUBMITTED)
     return list(conn.scalars(statement.where(end > deadline, ~asked)))
 
 
-def put_told(
+def record_notified_jobs(
     conn: Connection, answers: Sequence[tuple[int, bool]], at: datetime, *, machine_only: bool = False
 ) -> None:
     """`answers`: did each job hear of its shutdown then, or (`machine_only`) of its machine's? Who did not is not
     retried."""
     if not answers:
         return
-    jobs = rows("new", {"job_id": BigInteger(), "was_heard": Boolean()}, answers)
-    statement = insert(Shutdown).from_select(
+    jobs = values_table("new", {"job_id": BigInteger(), "was_heard": Boolean()}, answers)
+    statement = insert(ShutdownNotice).from_select(
         ["job_id", "at", "was_heard", "machine_only"],
-        select(jobs.c.job_id, literal(at, Shutdown.c.at.type), jobs.c.was_heard, literal(machine_only)).join(
+        select(jobs.c.job_id, literal(at, ShutdownNotice.c.at.type), jobs.c.was_heard, literal(machine_only)).join(
             Job, Job.c.id == jobs.c.job_id
         ),
     )
     fresh = {name: statement.excluded[name] for name in ("at", "was_heard", "machine_only", "is_past")}
-    conn.execute(statement.on_conflict_do_update(index_elements=[Shutdown.c.job_id], set_=fresh))
+    conn.execute(statement.on_conflict_do_update(index_elements=[ShutdownNotice.c.job_id], set_=fresh))
 
 
-def take_back(conn: Connection, cluster_id: int) -> list[JobToNotify]:
+def list_jobs_to_reprieve(conn: Connection, cluster_id: int) -> list[JobToNotify]:
     """Running jobs whose cluster and node are no longer drained: they are to be told that they may go on."""
     row = NodeDrainRow.c
     of_cluster = select(Drain.c.cluster_id).where(Drain.c.cluster_id == Job.c.cluster_id)
     of_node = select(row.node).where(row.cluster_id == Job.c.cluster_id, row.node == Job.c.node)
     undrained = select(Job.c.id).where(Job.c.cluster_id == cluster_id, ~of_cluster.exists(), ~of_node.exists())
-    taken = delete(Shutdown).where(Shutdown.c.job_id.in_(undrained)).returning(Shutdown.c.job_id).cte("taken")
+    taken = (
+        delete(ShutdownNotice)
+        .where(ShutdownNotice.c.job_id.in_(undrained))
+        .returning(ShutdownNotice.c.job_id)
+        .cte("taken")
+    )
     return [*_told(conn, select(taken.c.job_id))]
 
 
 def list_past(conn: Connection, cluster_id: int) -> list[JobToNotify]:
     """Running jobs whose machine was to be down by now: they are to find no such time any longer."""
-    past = select(Shutdown.c.job_id).join(Job, Job.c.id == Shutdown.c.job_id)
-    return [*_told(conn, past.where(Job.c.cluster_id == cluster_id, Shutdown.c.at <= func.now(), ~Shutdown.c.is_past))]
+    past = select(ShutdownNotice.c.job_id).join(Job, Job.c.id == ShutdownNotice.c.job_id)
+    return [
+        *_told(
+            conn,
+            past.where(Job.c.cluster_id == cluster_id, ShutdownNotice.c.at <= func.now(), ~ShutdownNotice.c.is_past),
+        )
+    ]
 
 
-def put_past(conn: Connection, job_ids: Collection[int]) -> None:
+def mark_shutdown_passed(conn: Connection, job_ids: Collection[int]) -> None:
     """Note that these jobs find no shutdown time any longer, so that `list_past` leaves them out."""
-    conn.execute(update(Shutdown).where(Shutdown.c.job_id.in_(job_ids)).values(is_past=True))
+    conn.execute(update(ShutdownNotice).where(ShutdownNotice.c.job_id.in_(job_ids)).values(is_past=True))
 
 
 def _told(conn: Connection, jobs: Select[int]) -> Iterator[JobToNotify]:

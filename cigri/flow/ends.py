@@ -28,7 +28,7 @@ from sqlalchemy.sql.dml import Update
 from sqlalchemy.sql.selectable import CTE, Select
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import given, packed
+from cigri.database import bound_values_table, rows_as_json
 from cigri.flow.accounting import accounted
 from cigri.flow.campaign_totals import changed_totals, totals
 from cigri.flow.fair_share_usage import USED, used
@@ -37,13 +37,13 @@ from cigri.flow.outcome_counts import attempts_counted, jobs_counted
 from cigri.flow.parcels import NewParcel, put_parcels
 from cigri.flow.profiles import TaskResourceUse, changed_profile, profile
 from cigri.flow.replicas import ReplicatedTask, lock_replicated, supersede
-from cigri.flow.task_durations import learn
+from cigri.flow.task_durations import record_durations
 from cigri.lifecycle.verdicts import FAULT_OF_TASK, NEVER_RAN, STAYS, TRIED_ELSEWHERE, TaskVerdict
 from cigri.states import ATTEMPT_LIFE, TASK_LIFE, CampaignState, JobKind, JobState, Outcome, StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Completion
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
-from cigri.tables.transitions import moving, moving_as_told
+from cigri.tables.transitions import transition_each, transition_to
 
 ATTEMPTS: Mapping[str, TypeEngine[Any]] = {
     "task_id": BigInteger(),
@@ -124,7 +124,7 @@ def put_ended(
     if standing:
         supersede(conn, list(standing))
     if lasted := {attempt.task_id: attempt.seconds or 0.0 for attempt in fresh if attempt.outcome is Outcome.SUCCESS}:
-        learn(conn, cluster_id, lasted)
+        record_durations(conn, cluster_id, lasted)
     return fresh
 
 
@@ -190,15 +190,19 @@ def _end_attempts(conn: Connection, cluster_id: int | None, attempts: Sequence[E
         for a, *ended in telling
         if a.outcome is not Outcome.SUPERSEDED
     ]
-    parameters = {"ended": packed(ATTEMPTS, ended), "judged": packed(TASK_VALUES, judged), "here": cluster_id}
+    parameters = {
+        "ended": rows_as_json(ATTEMPTS, ended),
+        "judged": rows_as_json(TASK_VALUES, judged),
+        "here": cluster_id,
+    }
     return {(task_id, number) for task_id, number in conn.execute(_attempts_ended(), parameters)}
 
 
 @cache
 def _attempts_ended() -> Select[int, int]:
-    ended = given("ended", ATTEMPTS)
+    ended = bound_values_table("ended", ATTEMPTS)
     moved = (
-        moving_as_told(Attempt.c.outcome, cast(ended.c.outcome, Attempt.c.outcome.type), ATTEMPT_LIFE.targets(None))
+        transition_each(Attempt.c.outcome, cast(ended.c.outcome, Attempt.c.outcome.type), ATTEMPT_LIFE.targets(None))
         .where(Attempt.c.task_id == ended.c.task_id, Attempt.c.number == ended.c.number)
         .values(
             exit_code=ended.c.exit_code,
@@ -215,13 +219,13 @@ def _attempts_ended() -> Select[int, int]:
 
 
 def _tasks_moved(moved: CTE) -> Update:
-    judged = given("judged", TASK_VALUES)
+    judged = bound_values_table("judged", TASK_VALUES)
     again = judged.c.state.in_((TaskState.WAITING.value, TaskState.FAILED.value))
     gone = and_(again, Campaign.c.state == CampaignState.CANCELLED)
     waits_anew = and_(judged.c.has_run, Task.c.checkpoint_cluster_id.is_not(None))
     state = cast(case((gone, TaskState.CANCELLED.value), else_=judged.c.state), Task.c.state.type)
     return (
-        moving_as_told(Task.c.state, state, among=(TaskState.ASSIGNED, *TASK_LIFE.targets(TaskState.ASSIGNED)))
+        transition_each(Task.c.state, state, among=(TaskState.ASSIGNED, *TASK_LIFE.targets(TaskState.ASSIGNED)))
         .where(moved.c.task_id == judged.c.id, moved.c.number == judged.c.number)
         .where(Task.c.id == judged.c.id, Campaign.c.id == Task.c.campaign_id)
         .values(
@@ -249,17 +253,17 @@ def _end_jobs(conn: Connection, jobs: Sequence[EndedJob]) -> set[int]:
     if not jobs:
         return set()
     ended = [(j.job_id, j.outcome, j.exit_code, j.node, j.reason, j.started) for j in jobs]
-    return set(conn.scalars(_jobs_ended(), {"ended": packed(JOBS, ended)}))
+    return set(conn.scalars(_jobs_ended(), {"ended": rows_as_json(JOBS, ended)}))
 
 
 @cache
 def _jobs_ended() -> Select[int]:
-    ended = given("ended", JOBS)
+    ended = bound_values_table("ended", JOBS)
     begun = select(func.min(Attempt.c.started_at)).where(Attempt.c.job_id == Job.c.id).scalar_subquery()
     is_success = ended.c.outcome == Outcome.SUCCESS.value
     outcome = cast(ended.c.outcome, Job.c.outcome.type)
     over = (
-        moving(Job.c.state, JobState.ENDED)
+        transition_to(Job.c.state, JobState.ENDED)
         .where(Job.c.id == ended.c.id)
         .values(
             outcome=case((is_success, func.coalesce(_worse(Attempt.c.outcome), outcome)), else_=outcome),
@@ -308,7 +312,7 @@ def _end_steps(conn: Connection, cluster_id: int, jobs: Sequence[EndedJob]) -> N
             state = StepState.FAILED if job.outcome in FAULT_OF_TASK | {Outcome.KILLED} else StepState.WAITING
         step = part.prologue if job.kind is JobKind.PROLOGUE else part.epilogue
         here = part.campaign_id == job.campaign_id, part.cluster_id == cluster_id
-        conn.execute(moving(step, state, out_of=[StepState.RUNNING]).where(*here))
+        conn.execute(transition_to(step, state, out_of=[StepState.RUNNING]).where(*here))
 
 
 def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt]) -> None:

@@ -39,7 +39,7 @@ def _healed() -> ReturningUpdate[int]:
     return healed.values(errors=failures, strikes=0, blocked_until=None).returning(part.c.campaign_id)
 
 
-def put_trials(
+def update_error_budgets(
     conn: Connection,
     cluster_id: int,
     cluster_name: str,
@@ -94,5 +94,5 @@ def put_refusal(
     event = NewEvent("SUBMISSION_REFUSED", EventLevel.INFO, subject, message, campaign_id, cluster_id)
     put_events(conn, [event])
     trial = ErrorBudgetUpdate(has_success=False, failures=budget.errors, example=message, is_refusal=True)
-    if put_trials(conn, cluster_id, cluster_name, {campaign_id: trial}, budget):
+    if update_error_budgets(conn, cluster_id, cluster_name, {campaign_id: trial}, budget):
         add_refusal(conn, cluster_id)

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from sqlalchemy import Connection, and_, func, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.database import IDS, rows, wake
+from cigri.database import IDS, values_table, wake
 from cigri.errors import CigriError
 from cigri.flow.campaign_totals import changed_totals, totals
 from cigri.flow.campaigns import reopen_campaign
 from cigri.flow.doubtful_results import DOUBTED
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.parcels import forget_parcels
-from cigri.flow.task_durations import learn_anew
+from cigri.flow.task_durations import relearn_durations
 from cigri.flow.tasks import redo_failed
 from cigri.flow.views.ownership import is_own
 from cigri.identity.callers import Caller
@@ -25,7 +25,7 @@ from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
-from cigri.tables.transitions import moving
+from cigri.tables.transitions import transition_to
 
 RULE_BROKEN = "ADMISSION_RULE_BROKEN"
 STEP_COLUMNS = {"PROLOGUE_FAILED": CampaignCluster.c.prologue, "EPILOGUE_FAILED": CampaignCluster.c.epilogue}
@@ -37,7 +37,7 @@ def fix_events(conn: Connection, event_ids: Iterable[int], caller: Caller, *, re
     Closing the event of a cluster set aside for a campaign gives the campaign that cluster again at once. Doubted
     results are believed, or their tasks done again.
     """
-    wanted = rows("wanted", IDS, [(event_id,) for event_id in event_ids])
+    wanted = values_table("wanted", IDS, [(event_id,) for event_id in event_ids])
     fixed = conn.execute(
         update(Event)
         .where(
@@ -60,7 +60,9 @@ def fix_events(conn: Connection, event_ids: Iterable[int], caller: Caller, *, re
         elif row.code == DOUBTED and redo_doubted(conn, row.campaign_id, row.cluster_id):
             redone.add(row.campaign_id)
         elif row.code in STEP_COLUMNS and resubmit:
-            conn.execute(moving(STEP_COLUMNS[row.code], StepState.WAITING, out_of=[StepState.FAILED]).where(here))
+            conn.execute(
+                transition_to(STEP_COLUMNS[row.code], StepState.WAITING, out_of=[StepState.FAILED]).where(here)
+            )
     if resubmit:
         tasks = [row.task_id for row in fixed if row.task_id is not None]
         again = (
@@ -77,7 +79,7 @@ def fix_events(conn: Connection, event_ids: Iterable[int], caller: Caller, *, re
 
 def fix_global_events(conn: Connection, event_ids: Iterable[int], caller: Caller) -> int:
     """Close open events that concern no campaign; clusters paused after failures are visited again at once."""
-    wanted = rows("wanted", IDS, [(event_id,) for event_id in event_ids])
+    wanted = values_table("wanted", IDS, [(event_id,) for event_id in event_ids])
     fixed = conn.execute(
         update(Event)
         .where(Event.c.id == wanted.c.id, Event.c.closed_at.is_(None), Event.c.campaign_id.is_(None))
@@ -111,7 +113,7 @@ def believe(conn: Connection, campaign_id: int, cluster_id: int) -> None:
     """The doubted results of a campaign on a cluster count again, and what its tasks do there is doubted no more."""
     part = CampaignCluster
     lasted = conn.scalars(
-        moving(Attempt.c.outcome, Outcome.SUCCESS, out_of=[Outcome.DOUBTFUL])
+        transition_to(Attempt.c.outcome, Outcome.SUCCESS, out_of=[Outcome.DOUBTFUL])
         .where(Attempt.c.job_id == Job.c.id, _is_last())
         .where(Job.c.campaign_id == campaign_id, Job.c.cluster_id == cluster_id)
         .returning(Attempt.c.seconds)
@@ -120,7 +122,7 @@ def believe(conn: Connection, campaign_id: int, cluster_id: int) -> None:
     settled = {"doubted": 0, "doubted_below": None, "sink_since": None, "is_trusted": True}
     values = (changed_totals() if lasted else {}) | settled
     conn.execute(update(part).where(_here(campaign_id, cluster_id)).values(values), more)
-    learn_anew(conn, campaign_id, cluster_id)
+    relearn_durations(conn, campaign_id, cluster_id)
 
 
 def redo_doubted(conn: Connection, campaign_id: int, cluster_id: int) -> bool:
@@ -140,7 +142,7 @@ def redo_doubted(conn: Connection, campaign_id: int, cluster_id: int) -> bool:
     again = dict.fromkeys(("failures", "deaths", "resubmissions", "checkpoints"), 0)
     anew = {"priority": FIRST_IN_LINE, "checkpoint_cluster_id": None, "stopped_at": None}
     moved = conn.execute(
-        moving(Task.c.state, TaskState.WAITING, out_of=[TaskState.DONE])
+        transition_to(Task.c.state, TaskState.WAITING, out_of=[TaskState.DONE])
         .where(Task.c.id.in_(doubted))
         .values(**again, **anew)
         .returning(Task.c.id)

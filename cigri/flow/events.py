@@ -10,8 +10,8 @@ from sqlalchemy import BigInteger, Connection, Text, case, cast, exists, func, s
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import rows
-from cigri.formats.untrusted_text import one_line, safe
+from cigri.database import values_table
+from cigri.formats.untrusted_text import escape_line, escape_text
 from cigri.states import EventLevel
 from cigri.tables.grid import Event
 from cigri.tables.subscriptions import Subscription
@@ -40,11 +40,13 @@ def put_events(conn: Connection, events: Iterable[NewEvent]) -> None:
     They quote jobs, users and clusters: what steers a terminal is spelled out. New ones are news for those who have
     subscribed.
     """
-    quoted = (event._replace(subject=one_line(event.subject), message=safe(event.message)) for event in events)
+    quoted = (
+        event._replace(subject=escape_line(event.subject), message=escape_text(event.message)) for event in events
+    )
     latest = {(event.code, event.subject): event for event in quoted}
     if not latest:
         return
-    new = rows("new", EVENT_COLUMNS, list(latest.values()))
+    new = values_table("new", EVENT_COLUMNS, list(latest.values()))
     is_info = new.c.level == EventLevel.INFO.value
     statement = insert(Event).from_select(
         [*EVENT_COLUMNS, "opened_at", "last_at", "closed_at", "closed_by", "is_news"],
@@ -75,7 +77,7 @@ def close_events(conn: Connection, codes: Sequence[str], subjects: Sequence[str]
     """Close the open events with these codes about these subjects; give their number."""
     if not subjects:
         return 0
-    healed = rows("healed", {"subject": Text()}, [(one_line(subject),) for subject in subjects])
+    healed = values_table("healed", {"subject": Text()}, [(escape_line(subject),) for subject in subjects])
     closed = conn.execute(
         update(Event)
         .where(Event.c.closed_at.is_(None), Event.c.code.in_(codes), Event.c.subject == healed.c.subject)

@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, ColumnElement, Connection, Subquery, and_, ca
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, distinct_on
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import rows
+from cigri.database import values_table
 from cigri.database.typed_rows import read_by
 from cigri.estimates.speeds import CompletedWork, speeds
 from cigri.flow.task_durations import command_of, parameter_of
@@ -93,7 +93,7 @@ def _speeds(conn: Connection, campaign_id: int) -> dict[int, float]:
 
 def _put_speeds(conn: Connection, campaign_id: int, speeds: Mapping[int, float]) -> None:
     if speeds:
-        new = rows("new", SPEEDS, list(speeds.items()))
+        new = values_table("new", SPEEDS, list(speeds.items()))
         same = CampaignCluster.c.cluster_id == new.c.cluster_id
         values = update(CampaignCluster).values(speed=new.c.speed)
         conn.execute(values.where(CampaignCluster.c.campaign_id == campaign_id, same))
@@ -113,7 +113,7 @@ def _commands(campaign_id: int) -> Subquery:
 
 def _match(conn: Connection, campaign_id: int, first: int, most: int, speeds: Mapping[int, float]) -> int:
     """Where clusters run different commands, the latest success counts. What took long on a slow one is less work."""
-    commands, of_cluster = _commands(campaign_id), rows("new", SPEEDS, list(speeds.items()))
+    commands, of_cluster = _commands(campaign_id), values_table("new", SPEEDS, list(speeds.items()))
     last = LastDuration.c
     same = and_(last.command == commands.c.command, last.parameter == parameter_of(Task.c.parameter))
     past = (

@@ -14,12 +14,12 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import FromClause, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import among_given, given, packed, rows
+from cigri.database import bound_id_list, bound_values_table, rows_as_json, values_table
 from cigri.database.typed_rows import read_all
 from cigri.estimates.calibration import IntervalOutcome
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, JobState, TaskState
 from cigri.tables.campaigns import Campaign, Forecast, ForecastHistory
-from cigri.tables.clusters import ClusterForecast
+from cigri.tables.clusters import ClusterRate
 from cigri.tables.jobs import Job
 from cigri.tables.tasks import TaskCount
 
@@ -82,7 +82,7 @@ def _in_all() -> Select[*tuple[Any, ...]]:
         select(*(Forecast.c[name] for name in FORECAST_FIELDS))
         .join(Campaign, Campaign.c.id == Forecast.c.campaign_id)
         .where(Forecast.c.cluster_id.is_(None), Campaign.c.state.in_(OPEN_CAMPAIGNS))
-        .where(Campaign.c.id.not_in(among_given("besides")))
+        .where(Campaign.c.id.not_in(bound_id_list("besides")))
     )
 
 
@@ -106,7 +106,7 @@ def put_forecasts(
     ]
     for with_cluster in (True, False):
         if of_kind := [value for value in values if (value[1] is not None) is with_cluster]:
-            _put_present(conn, _of_all(rows("new", FORECAST_COLUMNS, of_kind), others), with_cluster)
+            _put_present(conn, _of_all(values_table("new", FORECAST_COLUMNS, of_kind), others), with_cluster)
     conn.execute(_history(history_period))
 
 
@@ -149,16 +149,16 @@ def _tasks(state: TaskState) -> ColumnElement[int | None]:
 
 def put_cluster_forecasts(conn: Connection, forecasts: Sequence[NewClusterRates]) -> None:
     """Replace what is known of these clusters; `at` tells when the last pass was."""
-    conn.execute(_new_of_clusters(), {"new": packed(NewClusterRates._fields, forecasts)})
+    conn.execute(_new_of_clusters(), {"new": rows_as_json(NewClusterRates._fields, forecasts)})
 
 
 @cache
 def _new_of_clusters() -> Insert:
-    new = given("new", {name: ClusterForecast.c[name].type for name in NewClusterRates._fields})
+    new = bound_values_table("new", {name: ClusterRate.c[name].type for name in NewClusterRates._fields})
     values = select(*(new.c[name] for name in NewClusterRates._fields), func.now())
-    statement = insert(ClusterForecast).from_select([*NewClusterRates._fields, "at"], values)
+    statement = insert(ClusterRate).from_select([*NewClusterRates._fields, "at"], values)
     return statement.on_conflict_do_update(
-        index_elements=[ClusterForecast.c.cluster_id],
+        index_elements=[ClusterRate.c.cluster_id],
         set_={name: statement.excluded[name] for name in (*MEASURES, "at")},
     )
 
@@ -167,7 +167,7 @@ def _of_all(new: TableValuedAlias, others: Sequence[tuple[int, int, int]]) -> Fr
     """Rows of new forecasts, and the same again for `others`: (first, campaign, tasks remaining)."""
     if not others:
         return new
-    other = rows("other", OTHER, others)
+    other = values_table("other", OTHER, others)
     theirs: dict[str, ColumnElement[Any]] = {"campaign_id": other.c.campaign_id, "remaining": other.c.remaining}
     same = select(*(theirs.get(name, new.c[name]) for name in FORECAST_FIELDS)).join(
         other, other.c.first == new.c.campaign_id

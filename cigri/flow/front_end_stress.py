@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Connection, Double, bindparam, cast, func, se
 from sqlalchemy.dialects.postgresql import Insert, insert
 from sqlalchemy.sql.selectable import Select
 
-from cigri.tables.clusters import ClusterPace
+from cigri.tables.clusters import FrontEndStress
 
 
 class FrontEndRate(NamedTuple):
@@ -38,7 +38,10 @@ class FrontEndSample(NamedTuple):
 
 def list_front_end_paces(conn: Connection) -> dict[int, float]:
     """By id of the clusters that have been visited, as a part of the usual."""
-    return {cluster_id: pace for cluster_id, pace in conn.execute(select(ClusterPace.c.cluster_id, ClusterPace.c.pace))}
+    return {
+        cluster_id: pace
+        for cluster_id, pace in conn.execute(select(FrontEndStress.c.cluster_id, FrontEndStress.c.pace))
+    }
 
 
 def take_front_end_pace(conn: Connection, cluster_id: int) -> tuple[FrontEndRate, int, float]:
@@ -54,13 +57,13 @@ def put_front_end_pace(conn: Connection, cluster_id: int, pace: FrontEndRate) ->
 
 def add_refusal(conn: Connection, cluster_id: int) -> None:
     """Count one more campaign whose jobs the cluster refuses; nothing for one without a pace yet."""
-    row = ClusterPace
+    row = FrontEndStress
     conn.execute(update(row).where(row.c.cluster_id == cluster_id).values(refused=row.c.refused + 1))
 
 
 @cache
 def _pace() -> Select[*tuple[Any, ...]]:
-    row = ClusterPace.c
+    row = FrontEndStress.c
     age = cast(func.greatest(func.extract("epoch", func.now() - row.at), 0.0), Double).label("age")
     return select(row.pace, row.usual, row.why, row.refused, age).where(row.cluster_id == HERE).with_for_update()
 
@@ -68,10 +71,10 @@ def _pace() -> Select[*tuple[Any, ...]]:
 @cache
 def _new_pace() -> Insert:
     fields: dict[str, Any] = {
-        name: bindparam(f"new_{name}", type_=ClusterPace.c[name].type) for name in FrontEndRate._fields
+        name: bindparam(f"new_{name}", type_=FrontEndStress.c[name].type) for name in FrontEndRate._fields
     }
     fields |= {"at": func.now(), "refused": 0}
-    new = insert(ClusterPace).values(cluster_id=HERE, **fields)
+    new = insert(FrontEndStress).values(cluster_id=HERE, **fields)
     return new.on_conflict_do_update(
-        index_elements=[ClusterPace.c.cluster_id], set_={name: new.excluded[name] for name in fields}
+        index_elements=[FrontEndStress.c.cluster_id], set_={name: new.excluded[name] for name in fields}
     )

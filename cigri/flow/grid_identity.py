@@ -25,7 +25,7 @@ KEY_BYTES = 3
 NOT_OURS = "this grid is a copy: its original has this job"
 
 
-def require_home(conn: Connection, place: str) -> None:
+def require_grid_identity(conn: Connection, place: str) -> None:
     """Raise DatabaseCopied unless the grid lives in this database; one that lived nowhere yet does from now on.
 
     `place` is where the database lies, "" when that is not known.

@@ -14,7 +14,7 @@ from cigri.database import server_time
 from cigri.database.typed_rows import read_all, read_by
 from cigri.states import CampaignState, TaskState
 from cigri.tables.campaigns import Bucket, BucketAverage, Campaign, CampaignCluster, Hold
-from cigri.tables.clusters import Cluster, ClusterForecast, ClusterState, ClusterUsage
+from cigri.tables.clusters import Cluster, ClusterRate, ClusterState, ClusterUsage
 from cigri.tables.grid import Project
 from cigri.tables.resources import Queue
 from cigri.tables.sharing import Affinity, CampaignLimit, Limit, Quota, Target, Usage
@@ -27,7 +27,7 @@ NUMBERED = (Project, Cluster, Queue, Quota, Usage, Campaign, Bucket, Hold)
 HISTORY = timedelta(days=7)
 USAGE_STEP = 1800.0  # seconds for which one figure of the cores that others use holds
 
-Rows = dict[str, list[dict[str, Any]]]
+RowsByTable = dict[str, list[dict[str, Any]]]
 """Whole rows, by table."""
 
 
@@ -62,7 +62,7 @@ class GridSnapshot(NamedTuple):
     """
 
     at: datetime
-    rows: Rows
+    rows: RowsByTable
     left: Mapping[int, int]
     clusters: Mapping[int, SnapshotCluster]
     past: Sequence[CommandStatistics]
@@ -86,7 +86,7 @@ def take_picture(conn: Connection, commands: Collection[tuple[str, str]]) -> Gri
     return GridSnapshot(at, rows, _left(conn), _clusters(conn), past, _others(conn, at))
 
 
-def put_picture(conn: Connection, rows: Rows, left: Mapping[int, int]) -> None:
+def put_picture(conn: Connection, rows: RowsByTable, left: Mapping[int, int]) -> None:
     """Insert these rows into a database that has the schema and nothing else; each campaign gets `left` new tasks."""
     for table in COPIED:
         if rows[table.name]:
@@ -123,7 +123,7 @@ def _left(conn: Connection) -> dict[int, int]:
 
 
 def _clusters(conn: Connection) -> dict[int, SnapshotCluster]:
-    state, measured = ClusterState.c, ClusterForecast.c
+    state, measured = ClusterState.c, ClusterRate.c
     statement = select(
         state.cluster_id,
         state.total,
@@ -133,7 +133,7 @@ def _clusters(conn: Connection) -> dict[int, SnapshotCluster]:
         measured.start_rate,
         measured.queue_delay,
         measured.hazard,
-    ).outerjoin(ClusterForecast, measured.cluster_id == state.cluster_id)
+    ).outerjoin(ClusterRate, measured.cluster_id == state.cluster_id)
     return read_by(conn, "cluster_id", SnapshotCluster, statement)
 
 

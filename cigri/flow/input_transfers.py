@@ -27,12 +27,12 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import interval, rows, wake
+from cigri.database import interval, values_table, wake
 from cigri.database.typed_rows import read_all
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import UserMapping
-from cigri.tables.inputs import CachedInput, PartInput, StoredInput, TaskInput, TaskPlace
+from cigri.tables.inputs import CachedInput, CampaignClusterInput, StoredInput, TaskInput, TaskPlace
 from cigri.tables.tasks import Task
 
 UNUSED_IN_CACHE = 3600.0  # seconds that a file of tasks stays in a cache for others, when none needs it
@@ -70,14 +70,14 @@ class CachedInputKey(NamedTuple):
     is_packed: bool
 
 
-def list_lacked(conn: Connection) -> list[MissingInput]:
+def list_missing_inputs(conn: Connection) -> list[MissingInput]:
     """Of what whole campaigns in treatment need."""
     return read_all(conn, MissingInput, _lacked())
 
 
 @cache
 def _lacked() -> Select[*tuple[object, ...]]:
-    needed, cached = PartInput.c, CachedInput.c
+    needed, cached = CampaignClusterInput.c, CachedInput.c
     statement = (
         select(
             needed.cluster_id,
@@ -118,7 +118,7 @@ def put_many_cached(conn: Connection, sizes: Mapping[CachedInputKey, int], *, is
     """The same of many files."""
     if not sizes:
         return
-    new = rows("new", PLACE | {"bytes": BigInteger()}, [(*place, size) for place, size in sizes.items()])
+    new = values_table("new", PLACE | {"bytes": BigInteger()}, [(*place, size) for place, size in sizes.items()])
     columns = [*PLACE, "bytes", "is_there", "at"]
     statement = insert(CachedInput).from_select(columns, select(*new.c, literal(is_there), func.now()))
     changed = {"bytes": statement.excluded.bytes, "is_there": is_there, "at": func.now()}
@@ -129,8 +129,8 @@ def put_complete(conn: Connection) -> int:
     """Let the tasks of campaigns start on clusters where all their inputs are now; give the number of such shares."""
     part, cached = CampaignCluster, CachedInput.c
     lacked = (
-        select(PartInput.c.sha256)
-        .join(Campaign, Campaign.c.id == PartInput.c.campaign_id)
+        select(CampaignClusterInput.c.sha256)
+        .join(Campaign, Campaign.c.id == CampaignClusterInput.c.campaign_id)
         .outerjoin(UserMapping, _is_mapped())
         .outerjoin(CachedInput, _is_cached())
         .where(_is_of_part(), func.coalesce(cached.is_there, False).is_(False))
@@ -143,13 +143,13 @@ def put_complete(conn: Connection) -> int:
     return complete
 
 
-def put_doubts(conn: Connection, cluster_id: int, campaign_ids: Collection[int]) -> None:
+def recheck_inputs(conn: Connection, cluster_id: int, campaign_ids: Collection[int]) -> None:
     """Jobs of these campaigns have not found their inputs there: what is gone of them is sent again."""
     if not campaign_ids:
         return
     part, cached = CampaignCluster.c, CachedInput.c
-    needed = select(PartInput.c.sha256).where(
-        PartInput.c.cluster_id == cluster_id, PartInput.c.campaign_id.in_(campaign_ids)
+    needed = select(CampaignClusterInput.c.sha256).where(
+        CampaignClusterInput.c.cluster_id == cluster_id, CampaignClusterInput.c.campaign_id.in_(campaign_ids)
     )
     own, place = TaskInput.c, TaskPlace.c
     of_tasks = (
@@ -165,7 +165,7 @@ def put_doubts(conn: Connection, cluster_id: int, campaign_ids: Collection[int])
     conn.execute(update(TaskPlace).where(places).values(is_furnished=False))
 
 
-def put_looked_for(conn: Connection, *, campaign_id: int | None = None, cluster_id: int | None = None) -> None:
+def require_inputs(conn: Connection, *, campaign_id: int | None = None, cluster_id: int | None = None) -> None:
     """The inputs of a campaign, or those of all on a cluster, are to be where they are needed before tasks start."""
     part = CampaignCluster.c
     which = part.campaign_id == campaign_id if cluster_id is None else part.cluster_id == cluster_id
@@ -181,9 +181,9 @@ def list_unused(conn: Connection, days: float) -> list[CachedInputKey]:
     cached = CachedInput.c
     long_ago = func.now() - interval(days * 86_400.0)
     needed = (
-        select(PartInput.c.sha256)
-        .join(Campaign, Campaign.c.id == PartInput.c.campaign_id)
-        .where(PartInput.c.cluster_id == cached.cluster_id, PartInput.c.sha256 == cached.sha256)
+        select(CampaignClusterInput.c.sha256)
+        .join(Campaign, Campaign.c.id == CampaignClusterInput.c.campaign_id)
+        .where(CampaignClusterInput.c.cluster_id == cached.cluster_id, CampaignClusterInput.c.sha256 == cached.sha256)
         .where(or_(Campaign.c.state.in_(OPEN_CAMPAIGNS), Campaign.c.ended_at > long_ago))
     )
     of_tasks = select(TaskInput.c.sha256).where(TaskInput.c.sha256 == cached.sha256)
@@ -220,19 +220,19 @@ def is_mapped_on(cluster_id: ColumnElement[int]) -> ColumnElement[bool]:
 
 
 def _is_mapped() -> ColumnElement[bool]:
-    return is_mapped_on(PartInput.c.cluster_id)
+    return is_mapped_on(CampaignClusterInput.c.cluster_id)
 
 
 def _is_of_part() -> ColumnElement[bool]:
-    part, needed = CampaignCluster.c, PartInput.c
+    part, needed = CampaignCluster.c, CampaignClusterInput.c
     return and_(part.campaign_id == needed.campaign_id, part.cluster_id == needed.cluster_id)
 
 
 def _is_cached() -> ColumnElement[bool]:
-    cached, needed = CachedInput.c, PartInput.c
+    cached, needed = CachedInput.c, CampaignClusterInput.c
     is_same = and_(cached.sha256 == needed.sha256, cached.is_packed == needed.is_packed)
     return and_(cached.cluster_id == needed.cluster_id, cached.local_user == account(), is_same)
 
 
 def _has_inputs() -> ColumnElement[bool]:
-    return select(PartInput.c.sha256).where(_is_of_part()).exists()
+    return select(CampaignClusterInput.c.sha256).where(_is_of_part()).exists()

@@ -11,11 +11,11 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.dml import Update
 from sqlalchemy.sql.selectable import FromClause
 
-from cigri.database import IDS, rows
+from cigri.database import IDS, values_table
 from cigri.flow.cluster_visits import is_account_paused
 from cigri.states import JobState, KillReason
 from cigri.tables.clusters import Drain, NodeDrain
-from cigri.tables.job_requests import CheckpointRequest, Kill, Shutdown
+from cigri.tables.job_requests import CheckpointRequest, KillRequest, ShutdownNotice
 from cigri.tables.jobs import Batch, Job
 
 
@@ -28,74 +28,82 @@ class DueKill(NamedTuple):
     tries: int
 
 
-def ask_kills(conn: Connection, job_ids: Sequence[int], reason: KillReason, by: str) -> int:
+def request_kills(conn: Connection, job_ids: Sequence[int], reason: KillReason, by: str) -> int:
     """Ask for jobs to be killed; a user's wish replaces any other reason. Give the number of new or changed wishes."""
     if not job_ids:
         return 0
-    wanted = rows("wanted", IDS, [(job_id,) for job_id in job_ids])
-    live = select(Job.c.id, literal(reason, Kill.c.reason.type), func.now(), literal(by))
-    statement = insert(Kill).from_select(
+    wanted = values_table("wanted", IDS, [(job_id,) for job_id in job_ids])
+    live = select(Job.c.id, literal(reason, KillRequest.c.reason.type), func.now(), literal(by))
+    statement = insert(KillRequest).from_select(
         ["job_id", "reason", "asked_at", "asked_by"],
         live.where(Job.c.id == wanted.c.id, Job.c.state != JobState.ENDED),
     )
     changed = conn.execute(
         statement.on_conflict_do_update(
-            index_elements=[Kill.c.job_id],
+            index_elements=[KillRequest.c.job_id],
             set_={"reason": reason, "asked_by": by},
-            where=and_(Kill.c.is_open, Kill.c.reason != reason, statement.excluded.reason == KillReason.USER),
-        ).returning(Kill.c.job_id)
+            where=and_(
+                KillRequest.c.is_open, KillRequest.c.reason != reason, statement.excluded.reason == KillReason.USER
+            ),
+        ).returning(KillRequest.c.job_id)
     )
     return len(changed.all())
 
 
-def list_wished(conn: Connection) -> set[int]:
+def list_clusters_with_requests(conn: Connection) -> set[int]:
     """Clusters of which somebody wishes something: a job's death or checkpoint, a drain, or the end of one."""
     wished = [select(Drain.c.cluster_id), select(NodeDrain.c.cluster_id)]
-    for wish, is_open in ((Kill, Kill.c.is_open), (CheckpointRequest, CheckpointRequest.c.is_open), (Shutdown, true())):
+    for wish, is_open in (
+        (KillRequest, KillRequest.c.is_open),
+        (CheckpointRequest, CheckpointRequest.c.is_open),
+        (ShutdownNotice, true()),
+    ):
         wished.append(select(Job.c.cluster_id).join(wish, wish.c.job_id == Job.c.id).where(is_open))
     return set(conn.scalars(union(*wished)))
 
 
-def take_kills(conn: Connection, cluster_id: int, verify_after: float) -> list[DueKill]:
+def claim_due_kills(conn: Connection, cluster_id: int, verify_after: float) -> list[DueKill]:
     """Kills of jobs in a queue that were never sent, or had no effect for `verify_after` seconds; marked as sent.
 
     What should only have made way for others, and runs meanwhile, goes on. The remote id of a job that its cluster does
     not list may be another job's by now: after a crash ids are given anew.
     """
-    is_due = or_(Kill.c.sent_at.is_(None), Kill.c.sent_at <= func.now() - timedelta(seconds=verify_after))
-    here = and_(Job.c.id == Kill.c.job_id, Job.c.cluster_id == cluster_id)
-    spared = delete(Kill).where(here, Kill.c.is_open, Kill.c.reason == KillReason.FAIRNESS, is_due)
+    is_due = or_(KillRequest.c.sent_at.is_(None), KillRequest.c.sent_at <= func.now() - timedelta(seconds=verify_after))
+    here = and_(Job.c.id == KillRequest.c.job_id, Job.c.cluster_id == cluster_id)
+    spared = delete(KillRequest).where(here, KillRequest.c.is_open, KillRequest.c.reason == KillReason.FAIRNESS, is_due)
     conn.execute(spared.where(Job.c.state == JobState.RUNNING))
     is_there = and_(Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)), Job.c.missing_since.is_(None))
     due = (
-        select(Kill.c.job_id)
+        select(KillRequest.c.job_id)
         .join(Job, here)
         .join(Batch, Batch.c.id == Job.c.batch_id)
         .where(
-            Kill.c.is_open,
-            or_(is_there, Kill.c.reason == KillReason.LISTED_AGAIN),
+            KillRequest.c.is_open,
+            or_(is_there, KillRequest.c.reason == KillReason.LISTED_AGAIN),
             Job.c.remote_id.is_not(None),
             ~is_account_paused(Batch.c.local_user, cluster_id),
             is_due,
         )
-        .order_by(Kill.c.job_id)
+        .order_by(KillRequest.c.job_id)
         .limit(10_000)
-        .with_for_update(of=Kill, skip_locked=True)
+        .with_for_update(of=KillRequest, skip_locked=True)
     )
     taken = conn.execute(
-        update(Kill)
-        .where(Kill.c.job_id.in_(due), Job.c.id == Kill.c.job_id, Batch.c.id == Job.c.batch_id)
-        .values(sent_at=func.now(), tries=Kill.c.tries + 1)
-        .returning(Kill.c.job_id, Batch.c.local_user, Job.c.remote_id, Kill.c.tries)
+        update(KillRequest)
+        .where(KillRequest.c.job_id.in_(due), Job.c.id == KillRequest.c.job_id, Batch.c.id == Job.c.batch_id)
+        .values(sent_at=func.now(), tries=KillRequest.c.tries + 1)
+        .returning(KillRequest.c.job_id, Batch.c.local_user, Job.c.remote_id, KillRequest.c.tries)
     )
     return [DueKill(row.job_id, row.local_user, row.remote_id or "", row.tries) for row in taken]
 
 
-def unsend_kills(conn: Connection, job_ids: Sequence[int]) -> None:
+def mark_kills_unsent(conn: Connection, job_ids: Sequence[int]) -> None:
     """The cluster did not take these kills: they are due again at once."""
-    conn.execute(update(Kill).where(Kill.c.job_id.in_(job_ids), Kill.c.is_open).values(sent_at=None))
+    conn.execute(
+        update(KillRequest).where(KillRequest.c.job_id.in_(job_ids), KillRequest.c.is_open).values(sent_at=None)
+    )
 
 
 def closing(ended: FromClause) -> Update:
     """Nobody wishes any longer that jobs are killed which have ended."""
-    return update(Kill).where(Kill.c.job_id == ended.c.id, Kill.c.is_open).values(is_open=False)
+    return update(KillRequest).where(KillRequest.c.job_id == ended.c.id, KillRequest.c.is_open).values(is_open=False)

@@ -13,7 +13,7 @@ from sqlalchemy import ARRAY, BigInteger, Connection, and_, bindparam, false, fu
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 
-from cigri.database import IDS, given, interval, packed, rows
+from cigri.database import IDS, bound_values_table, interval, rows_as_json, values_table
 from cigri.database.typed_rows import read_all, read_by
 from cigri.estimates.checkpoint_interval import CheckpointInterval
 from cigri.flow.ceilings import fitting, lock_ceilings
@@ -27,7 +27,7 @@ from cigri.tables.clusters import Cluster, UserMapping
 from cigri.tables.grid import Project
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.tasks import Task
-from cigri.tables.transitions import begun, moving
+from cigri.tables.transitions import initial_state, transition_to
 
 ATTEMPT = ("task_id", "number", "job_id", "position")
 NEW_JOB = ("n", "cluster_id", "bucket_id", "width", "walltime")
@@ -112,7 +112,7 @@ def put_jobs(conn: Connection, campaign_id: int, jobs: Sequence[NewJob]) -> int:
         return 0
     chosen = _create(conn, campaign_id, jobs)
     conn.execute(
-        moving(Task.c.state, TaskState.ASSIGNED)
+        transition_to(Task.c.state, TaskState.ASSIGNED)
         .where(Task.c.id == chosen.c.task_id)
         .values(attempts=Task.c.attempts + 1)
     )
@@ -150,7 +150,7 @@ def _under_ceilings(conn: Connection, campaign_id: int, jobs: Sequence[NewJob]) 
 
 def _create(conn: Connection, campaign_id: int, jobs: Sequence[NewJob]) -> TableValuedAlias:
     """Jobs to launch, and as a table the attempts that they carry."""
-    new = rows(
+    new = values_table(
         "new",
         dict.fromkeys(NEW_JOB, BigInteger()),
         [(n, job.cluster_id, job.tasks[0].bucket_id, job.width, job.walltime) for n, job in enumerate(jobs)],
@@ -158,7 +158,7 @@ def _create(conn: Connection, campaign_id: int, jobs: Sequence[NewJob]) -> Table
     same: dict[str, ColumnElement[Any]] = {
         "campaign_id": literal(campaign_id, BigInteger),
         "kind": literal(JobKind.TASKS, Job.c.kind.type),
-        "state": literal(begun(Job.c.state, JobState.TO_LAUNCH), Job.c.state.type),
+        "state": literal(initial_state(Job.c.state, JobState.TO_LAUNCH), Job.c.state.type),
         "created_at": func.now(),
     }
     columns = [*same.values(), *(new.c[name] for name in NEW_JOB[1:])]
@@ -170,7 +170,7 @@ def _create(conn: Connection, campaign_id: int, jobs: Sequence[NewJob]) -> Table
         for job_id, job in zip(created, jobs, strict=True)
         for position, task in enumerate(job.tasks, start=1)
     ]
-    return rows("chosen", dict.fromkeys(ATTEMPT, BigInteger()), attempts)
+    return values_table("chosen", dict.fromkeys(ATTEMPT, BigInteger()), attempts)
 
 
 def _attempt(conn: Connection, chosen: TableValuedAlias, *, is_replica: bool) -> None:
@@ -261,7 +261,7 @@ def _to_launch() -> Select[*tuple[Any, ...]]:
 
 def _tasks_of(conn: Connection, job_ids: Sequence[int]) -> dict[int, list[LaunchTask]]:
     tasks: dict[int, list[LaunchTask]] = {}
-    wanted = {"wanted": packed(IDS, [(job_id,) for job_id in job_ids])}
+    wanted = {"wanted": rows_as_json(IDS, [(job_id,) for job_id in job_ids])}
     for job_id, task in read_all(conn, _CarriedTask, _carried(), wanted):
         tasks.setdefault(job_id, []).append(task)
     return tasks
@@ -269,7 +269,7 @@ def _tasks_of(conn: Connection, job_ids: Sequence[int]) -> dict[int, list[Launch
 
 @cache
 def _carried() -> Select[*tuple[Any, ...]]:
-    wanted = given("wanted", IDS)
+    wanted = bound_values_table("wanted", IDS)
     continues = func.coalesce(Task.c.checkpoint_cluster_id == Job.c.cluster_id, false())
     return (
         select(Attempt.c.job_id, Task.c.id, Task.c.number, Attempt.c.number.label("attempt"))

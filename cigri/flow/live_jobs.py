@@ -29,13 +29,13 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import IDS, given, interval, packed
+from cigri.database import IDS, bound_values_table, interval, rows_as_json
 from cigri.database.typed_rows import read_all
 from cigri.states import JobKind, JobState, KillReason
 from cigri.tables.campaigns import CampaignCluster
-from cigri.tables.job_requests import Kill
+from cigri.tables.job_requests import KillRequest
 from cigri.tables.jobs import Batch, Job
-from cigri.tables.transitions import moving_as_told
+from cigri.tables.transitions import transition_each
 
 SEEN_COLUMNS: Mapping[str, TypeEngine[Any]] = {
     "id": BigInteger(),
@@ -100,7 +100,7 @@ def list_unended(conn: Connection, batch_ids: Sequence[int]) -> set[tuple[int, i
 
 def move_seen(conn: Connection, seen: Sequence[ListedJob]) -> None:
     """Jobs the cluster lists are no longer missing; the time they stand still is added up, anew once they run."""
-    conn.execute(_seen(), {"listed": packed(SEEN_COLUMNS, seen)})
+    conn.execute(_seen(), {"listed": rows_as_json(SEEN_COLUMNS, seen)})
 
 
 def mark_unaccounted(conn: Connection, job_ids: Sequence[int], reason: str) -> None:
@@ -129,20 +129,20 @@ def _watched() -> Select[*tuple[Any, ...]]:
             func.coalesce(Job.c.remote_id, "").label("remote_id"),
             Batch.c.local_user,
             Job.c.missing_since,
-            Kill.c.reason.label("kill"),
+            KillRequest.c.reason.label("kill"),
             Job.c.halted_since.is_not(None).label("is_halted"),
             func.greatest(Job.c.width // CampaignCluster.c.width, 1, type_=BigInteger).label("side"),
             Job.c.submitted_at,
             (func.coalesce(Job.c.started_at, Job.c.missing_since) + lasts).label("runs_until"),
             Job.c.reason.is_not(None).label("is_unaccounted"),
-            func.coalesce(Kill.c.sent_at <= Job.c.missing_since, false()).label("was_killed"),
+            func.coalesce(KillRequest.c.sent_at <= Job.c.missing_since, false()).label("was_killed"),
         )
         .join(Batch, Batch.c.id == Job.c.batch_id)
         .join(
             CampaignCluster,
             and_(CampaignCluster.c.campaign_id == Job.c.campaign_id, CampaignCluster.c.cluster_id == Job.c.cluster_id),
         )
-        .outerjoin(Kill, and_(Kill.c.job_id == Job.c.id, Kill.c.is_open))
+        .outerjoin(KillRequest, and_(KillRequest.c.job_id == Job.c.id, KillRequest.c.is_open))
         .where(Job.c.cluster_id == bindparam("here"), Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)))
         .order_by(Job.c.id)
     )
@@ -150,26 +150,26 @@ def _watched() -> Select[*tuple[Any, ...]]:
 
 @cache
 def _unended() -> Select[int, int]:
-    wanted = given("wanted", IDS)
+    wanted = bound_values_table("wanted", IDS)
     places = select(Batch.c.id, type_coerce(Job.c.array_index, BigInteger)).join(wanted, wanted.c.id == Batch.c.id)
     return places.join(Job, Job.c.batch_id == Batch.c.id).where(Job.c.state != JobState.ENDED)
 
 
 @cache
 def _missing() -> Update:
-    wanted = given("wanted", IDS)
+    wanted = bound_values_table("wanted", IDS)
     is_live = and_(Job.c.missing_since.is_(None), Job.c.state != JobState.ENDED)
     return update(Job).where(Job.c.id == wanted.c.id, is_live).values(missing_since=func.now())
 
 
 @cache
 def _seen() -> Update:
-    listed = given("listed", SEEN_COLUMNS)
+    listed = bound_values_table("listed", SEEN_COLUMNS)
     state = cast(listed.c.state, Job.c.state.type)
     running = listed.c.state == JobState.RUNNING.value
     halted = func.coalesce(func.extract("epoch", func.now() - Job.c.halted_since), 0.0)
     return (
-        moving_as_told(Job.c.state, state, among=(JobState.SUBMITTED, JobState.RUNNING))
+        transition_each(Job.c.state, state, among=(JobState.SUBMITTED, JobState.RUNNING))
         .where(Job.c.id == listed.c.id)
         .values(
             remote_id=listed.c.remote_id,
@@ -194,5 +194,5 @@ def _begun(listed: TableValuedAlias) -> ColumnElement[datetime]:
 
 
 def chosen_jobs(ids: Sequence[int]) -> dict[str, str]:
-    """The parameters of a statement whose `given("wanted", IDS)` is to hold these ids."""
-    return {"wanted": packed(IDS, [(id,) for id in ids])}
+    """The parameters of a statement whose `bound_values_table("wanted", IDS)` is to hold these ids."""
+    return {"wanted": rows_as_json(IDS, [(id,) for id in ids])}

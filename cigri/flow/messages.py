@@ -17,7 +17,7 @@ from cigri.states import Channel, EventLevel, MessageState, TaskState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.subscriptions import Message, Subscription
 from cigri.tables.tasks import TaskCount
-from cigri.tables.transitions import begun, moving
+from cigri.tables.transitions import initial_state, transition_to
 
 
 class DueMessage(NamedTuple):
@@ -56,7 +56,7 @@ def put_news(
             subscription_id=subscription_id,
             campaign_id=campaign_id,
             key=cast(func.gen_random_uuid(), Text),
-            state=begun(row.state, MessageState.WAITING),
+            state=initial_state(row.state, MessageState.WAITING),
             news=gathered((), more),
             created_at=func.now(),
             due_at=func.greatest(func.now(), earliest + interval(digest)),
@@ -126,7 +126,7 @@ def _count(name: str, state: TaskState | None) -> ColumnElement[int]:
 
 def put_sent(conn: Connection, message: DueMessage) -> bool:
     """Its receiver has taken it; False: another try has settled it."""
-    moved = moving(Message.c.state, MessageState.SENT).where(Message.c.id == message.id)
+    moved = transition_to(Message.c.state, MessageState.SENT).where(Message.c.id == message.id)
     close_events(conn, [NOT_TOLD], [_subject(message)], "cigri")
     return bool(conn.execute(moved.values(settled_at=func.now(), taken_until=None, error=None)).rowcount)
 
@@ -142,7 +142,7 @@ def put_unsent(conn: Connection, message: DueMessage, error: str, pause: float) 
 def put_given_up(conn: Connection, message: DueMessage, error: str) -> None:
     """It is not tried any more; its user finds that in an event."""
     row = Message.c
-    given_up = moving(row.state, MessageState.FAILED).where(row.id == message.id, row.tries == message.tries)
+    given_up = transition_to(row.state, MessageState.FAILED).where(row.id == message.id, row.tries == message.tries)
     if not conn.execute(given_up.values(settled_at=func.now(), taken_until=None, error=error)).rowcount:
         return
     said = f"{message.user} was not told by {message.channel}:{message.target}: {error}"

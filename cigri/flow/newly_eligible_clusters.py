@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from sqlalchemy import Connection, select
 
-from cigri.flow.submissions import NewCampaignCluster, put_parts
+from cigri.flow.submissions import NewCampaignCluster, insert_campaign_clusters
 from cigri.flow.submit_pools import put_pools
 from cigri.states import OPEN_CAMPAIGNS, CampaignType
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
@@ -15,7 +15,7 @@ from cigri.tables.pools import BucketPool, SubmitPoolQueue
 from cigri.tables.resources import Queue
 
 
-def put_places(conn: Connection) -> int:
+def add_eligible_clusters(conn: Connection) -> int:
     """Let each campaign whose clusters the grid chooses use those that a bucket of it has become eligible for; only
     clusters that it was admitted for, and never for a test, whose tasks are for the clusters of before. Give the number
     of new shares."""
@@ -37,6 +37,6 @@ def put_places(conn: Connection) -> int:
     for campaign_id, settings, cluster_id in new_places:
         places[campaign_id][cluster_id] = NewCampaignCluster(**settings)
     for campaign_id, parts in places.items():
-        put_parts(conn, campaign_id, parts)
+        insert_campaign_clusters(conn, campaign_id, parts)
     put_pools(conn, places)
     return sum(map(len, places.values()))

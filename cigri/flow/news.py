@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, and_, func, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.database import among
+from cigri.database import id_list
 from cigri.database.typed_rows import read_all
 from cigri.flow.events import NewEvent, put_events
 from cigri.presentation.notifications import HAS_BEGUN
@@ -104,7 +104,7 @@ def list_news(conn: Connection, without: Collection[int], most: int) -> list[Not
         .limit(most)
     )
     if without:
-        statement = statement.where(or_(row.campaign_id.is_(None), row.campaign_id.not_in(among(without))))
+        statement = statement.where(or_(row.campaign_id.is_(None), row.campaign_id.not_in(id_list(without))))
     return read_all(conn, NotifiableEvent, statement)
 
 
@@ -120,10 +120,10 @@ def list_readers(conn: Connection, news: Sequence[NotifiableEvent]) -> list[Subs
         *(row.campaign_id, row.is_of_grid, row.tags, row.severity, row.created_at),
         (func.concat(row.channel, ":", row.target)).label("address"),
     )
-    readers = statement.where(or_(row.campaign_id.in_(among(campaigns)), of_all)).order_by(row.id)
+    readers = statement.where(or_(row.campaign_id.in_(id_list(campaigns)), of_all)).order_by(row.id)
     return read_all(conn, Subscriber, readers.with_for_update(read=True, key_share=True))
 
 
 def end_news(conn: Connection, ids: Collection[int]) -> None:
     """In the transaction that notes them for whoever is told."""
-    conn.execute(update(Event).where(Event.c.id.in_(among(ids))).values(is_news=False))
+    conn.execute(update(Event).where(Event.c.id.in_(id_list(ids))).values(is_news=False))

@@ -9,7 +9,7 @@ from sqlalchemy.sql.selectable import FromClause
 from cigri.api_models.metrics import OutcomeMetric
 from cigri.database.typed_rows import read_all
 from cigri.tables.clusters import Cluster
-from cigri.tables.jobs import Attempt, EndCount, Job
+from cigri.tables.jobs import Attempt, Job, OutcomeCount
 
 ALIKE_ENDS = ("cluster_id", "outcome", "is_replica")
 SUMS = ("attempts", "jobs", "core_seconds")
@@ -23,7 +23,7 @@ def attempts_counted(ended: FromClause) -> Insert:
         .join_from(ended, Job, Job.c.id == ended.c.job_id)
         .group_by(Job.c.cluster_id, ended.c.outcome, ended.c.is_replica)
     )
-    return insert(EndCount).from_select([*ALIKE_ENDS, *SUMS], counts)
+    return insert(OutcomeCount).from_select([*ALIKE_ENDS, *SUMS], counts)
 
 
 def jobs_counted(ended: FromClause) -> Insert:
@@ -41,23 +41,23 @@ def jobs_counted(ended: FromClause) -> Insert:
         func.count(),
         func.coalesce(func.sum(each.c.used), 0.0),
     ).group_by(each.c.cluster_id, each.c.outcome, each.c.is_replica)
-    return insert(EndCount).from_select([*ALIKE_ENDS, *SUMS], counts)
+    return insert(OutcomeCount).from_select([*ALIKE_ENDS, *SUMS], counts)
 
 
 def add_up_ends(conn: Connection, longest: int = MANY) -> None:
     """Replace many rows by their sums; it changes no total."""
-    if (conn.scalar(select(func.count()).select_from(EndCount)) or 0) <= longest:
+    if (conn.scalar(select(func.count()).select_from(OutcomeCount)) or 0) <= longest:
         return
-    columns = [EndCount.c[name] for name in (*ALIKE_ENDS, *SUMS)]
-    gone = delete(EndCount).returning(*columns).cte("gone")
+    columns = [OutcomeCount.c[name] for name in (*ALIKE_ENDS, *SUMS)]
+    gone = delete(OutcomeCount).returning(*columns).cte("gone")
     group = [gone.c[name] for name in ALIKE_ENDS]
     sums = select(*group, *(func.sum(gone.c[name]) for name in SUMS)).group_by(*group)
-    conn.execute(insert(EndCount).from_select([*ALIKE_ENDS, *SUMS], sums))
+    conn.execute(insert(OutcomeCount).from_select([*ALIKE_ENDS, *SUMS], sums))
 
 
 def list_end_counts(conn: Connection) -> list[OutcomeMetric]:
     """Sorted by cluster, one for each way in which something has ended there."""
-    count = EndCount.c
+    count = OutcomeCount.c
     statement = (
         select(Cluster.c.name.label("cluster"), count.outcome, count.is_replica)
         .add_columns(*(cast(func.sum(count[name]), count[name].type).label(name) for name in SUMS))

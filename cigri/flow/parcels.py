@@ -16,7 +16,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import CTE
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import among, given, interval, packed, rows, wake
+from cigri.database import bound_values_table, id_list, interval, rows_as_json, values_table, wake
 from cigri.database.typed_rows import read_all
 from cigri.states import OPEN_CAMPAIGNS
 from cigri.tables.campaigns import Campaign, CampaignCluster
@@ -96,12 +96,12 @@ class KeptParcel(NamedTuple):
 def put_parcels(conn: Connection, cluster_id: int, left: Sequence[NewParcel]) -> None:
     """What attempts have left is to come back, where their campaigns collect."""
     if left:
-        conn.execute(_put(), {"left": packed(LEFT_BY_ATTEMPTS, left), "here": cluster_id})
+        conn.execute(_put(), {"left": rows_as_json(LEFT_BY_ATTEMPTS, left), "here": cluster_id})
 
 
 @cache
 def _put() -> Update:
-    left, part, row = given("left", LEFT_BY_ATTEMPTS), CampaignCluster.c, Parcel.c
+    left, part, row = bound_values_table("left", LEFT_BY_ATTEMPTS), CampaignCluster.c, Parcel.c
     here = bindparam("here", type_=BigInteger)
     columns = ("task_id", "attempt", "campaign_id", "files", "bytes")
     wanted = (
@@ -137,7 +137,7 @@ def _recounted(parcels: CTE, *, awaited: int, collected: int = 0, lost: int = 0)
 def forget_parcels(conn: Connection, task_ids: Collection[int]) -> None:
     """These tasks are done again: what they have left is not their result, and is not collected any more."""
     row = Parcel.c
-    is_gone = delete(Parcel).where(row.task_id.in_(among(task_ids)))
+    is_gone = delete(Parcel).where(row.task_id.in_(id_list(task_ids)))
     gone = is_gone.returning(row.campaign_id, row.cluster_id, row.bytes, row.collected_at, row.lost_at).cte("gone")
     conn.execute(_discounted(gone))
 
@@ -253,7 +253,10 @@ def _settle(
     """By compare-and-set."""
     if not parcels:
         return 0
-    row, wanted = Parcel.c, rows("wanted", OF_ATTEMPTS, [(parcel.task_id, parcel.attempt) for parcel in parcels])
+    row, wanted = (
+        Parcel.c,
+        values_table("wanted", OF_ATTEMPTS, [(parcel.task_id, parcel.attempt) for parcel in parcels]),
+    )
     settled = (
         update(Parcel)
         .where(row.task_id == wanted.c.task_id, row.attempt == wanted.c.attempt, IS_STILL_AWAITED)
@@ -272,7 +275,7 @@ def _settle(
 def put_tried(conn: Connection, parcels: Sequence[AwaitedParcel]) -> None:
     """They have not all been there."""
     row = Parcel.c
-    tried = update(Parcel).where(row.task_id.in_(among(parcel.task_id for parcel in parcels)), IS_STILL_AWAITED)
+    tried = update(Parcel).where(row.task_id.in_(id_list(parcel.task_id for parcel in parcels)), IS_STILL_AWAITED)
     conn.execute(tried.values(tries=row.tries + 1))
 
 
@@ -313,7 +316,9 @@ def list_kept(conn: Connection, cluster_id: int, limit: int) -> list[KeptParcel]
 def put_removed(conn: Connection, parcels: Sequence[KeptParcel]) -> None:
     """They are gone from the cluster."""
     row = Parcel.c
-    gone = update(Parcel).where(row.task_id.in_(among(parcel.task_id for parcel in parcels)), row.removed_at.is_(None))
+    gone = update(Parcel).where(
+        row.task_id.in_(id_list(parcel.task_id for parcel in parcels)), row.removed_at.is_(None)
+    )
     conn.execute(gone.values(removed_at=func.now()))
 
 

@@ -12,11 +12,11 @@ from sqlalchemy import ARRAY, BigInteger, Connection, Text, case, cast, delete, 
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import rows
+from cigri.database import values_table
 from cigri.database.typed_rows import read_all
 from cigri.states import PendingReasonCode
 from cigri.tables.clusters import Cluster
-from cigri.tables.sharing import Cut as CutRow
+from cigri.tables.sharing import PendingReason as CutRow
 
 NO_CAMPAIGNS: AbstractSet[int] = frozenset()
 
@@ -31,7 +31,7 @@ CUT_COLUMNS: Mapping[str, TypeEngine[Any]] = {
 CUT_KEY = (CutRow.c.campaign_id, CutRow.c.cluster_id)
 _CUT_VALUES = (CutRow.c.reason, CutRow.c.name, CutRow.c.used, CutRow.c.most)
 
-CutKind = tuple[int, str, str, int, int]
+PendingReasonKey = tuple[int, str, str, int, int]
 """All of a cut but the campaign, of which most often many are cut alike: they are read and written as one."""
 
 
@@ -59,14 +59,14 @@ class PendingReasonView(NamedTuple):
 
 def put_cuts(conn: Connection, cuts: Iterable[NewPendingReason]) -> int:
     """Replace those of the last cycle, writing what has changed only; give the number written."""
-    new: dict[CutKind, set[int]] = defaultdict(set)
+    new: dict[PendingReasonKey, set[int]] = defaultdict(set)
     for cut in cuts:
         new[cut.cluster_id, cut.reason, cut.name, cut.used, cut.most].add(cut.campaign_id)
     stored = _stored(conn)
     changed = _besides(new, stored)
     if gone := sorted(_shares(_besides(stored, new)) - _shares(changed)):
         kinds = {"campaign_id": CutRow.c.campaign_id.type, "cluster_id": CutRow.c.cluster_id.type}
-        over = rows("over", kinds, gone)
+        over = values_table("over", kinds, gone)
         conn.execute(
             delete(CutRow).where(CutRow.c.campaign_id == over.c.campaign_id, CutRow.c.cluster_id == over.c.cluster_id)
         )
@@ -86,24 +86,24 @@ def list_cuts(conn: Connection, campaign_id: int) -> list[PendingReasonView]:
     return read_all(conn, PendingReasonView, statement)
 
 
-def _stored(conn: Connection) -> dict[CutKind, frozenset[int]]:
+def _stored(conn: Connection) -> dict[PendingReasonKey, frozenset[int]]:
     columns = (CutRow.c.cluster_id, cast(CutRow.c.reason, Text), CutRow.c.name, CutRow.c.used, CutRow.c.most)
     cuts = conn.execute(select(*columns, func.array_agg(CutRow.c.campaign_id)).group_by(*columns))
     return {(cluster, reason, name, used, most): frozenset(ids) for cluster, reason, name, used, most, ids in cuts}
 
 
 def _besides(
-    cuts: Mapping[CutKind, AbstractSet[int]], others: Mapping[CutKind, AbstractSet[int]]
-) -> dict[CutKind, AbstractSet[int]]:
+    cuts: Mapping[PendingReasonKey, AbstractSet[int]], others: Mapping[PendingReasonKey, AbstractSet[int]]
+) -> dict[PendingReasonKey, AbstractSet[int]]:
     return {why: campaign_ids for why, ids in cuts.items() if (campaign_ids := ids - others.get(why, NO_CAMPAIGNS))}
 
 
-def _shares(cuts: Mapping[CutKind, AbstractSet[int]]) -> set[tuple[int, int]]:
+def _shares(cuts: Mapping[PendingReasonKey, AbstractSet[int]]) -> set[tuple[int, int]]:
     return {(campaign_id, why[0]) for why, ids in cuts.items() for campaign_id in ids}
 
 
-def _write(conn: Connection, cuts: Mapping[CutKind, AbstractSet[int]]) -> None:
-    new = rows("new", CUT_COLUMNS, [(*why, sorted(ids)) for why, ids in cuts.items()])
+def _write(conn: Connection, cuts: Mapping[PendingReasonKey, AbstractSet[int]]) -> None:
+    new = values_table("new", CUT_COLUMNS, [(*why, sorted(ids)) for why, ids in cuts.items()])
     values = [
         func.unnest(new.c.campaign_ids),
         new.c.cluster_id,

@@ -13,7 +13,7 @@ from cigri.states import JobKind, JobState, StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.jobs import Job
-from cigri.tables.transitions import begun, moving
+from cigri.tables.transitions import initial_state, transition_to
 
 
 def put_prologues(conn: Connection, shut: Collection[tuple[int, int]] = ()) -> int:
@@ -26,7 +26,7 @@ def put_prologues(conn: Connection, shut: Collection[tuple[int, int]] = ()) -> i
     if not treated:
         return 0
     due = conn.execute(
-        moving(part.c.prologue, StepState.RUNNING)
+        transition_to(part.c.prologue, StepState.RUNNING)
         .where(
             part.c.campaign_id.in_(treated),
             part.c.campaign_id == Campaign.c.id,
@@ -54,9 +54,9 @@ def put_epilogues(conn: Connection, shut: Collection[tuple[int, int]] = ()) -> i
     if not treated:
         return 0
     over = and_(part.c.campaign_id.in_(treated), part.c.campaign_id == Campaign.c.id, is_over())
-    conn.execute(moving(part.c.epilogue, StepState.DONE, out_of=[StepState.WAITING]).where(over, ~ran))
+    conn.execute(transition_to(part.c.epilogue, StepState.DONE, out_of=[StepState.WAITING]).where(over, ~ran))
     due = conn.execute(
-        moving(part.c.epilogue, StepState.RUNNING)
+        transition_to(part.c.epilogue, StepState.RUNNING)
         .where(over, ran, _is_free(shut))
         .where(part.c.cluster_id == Cluster.c.id, Cluster.c.is_enabled, Cluster.c.failures == 0)
         .returning(part.c.campaign_id, part.c.cluster_id)
@@ -82,7 +82,7 @@ def _put(conn: Connection, where: list[tuple[int, int]], kind: JobKind) -> None:
             part.c.campaign_id,
             part.c.cluster_id,
             literal(kind, Job.c.kind.type),
-            literal(begun(Job.c.state, JobState.TO_LAUNCH), Job.c.state.type),
+            literal(initial_state(Job.c.state, JobState.TO_LAUNCH), Job.c.state.type),
             literal(1),
             walltime,
             func.now(),

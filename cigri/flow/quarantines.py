@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.database import IDS, among, interval, pause_after, rows
+from cigri.database import IDS, id_list, interval, pause_after, values_table
 from cigri.database.typed_rows import read_all
 from cigri.estimates.backoff import CAMPAIGNS_THAT_BREAK_A_MODULE, CLUSTERS_THAT_BREAK_A_MODULE
 from cigri.flow.events import NewEvent, close_events, put_events
@@ -46,7 +46,7 @@ def list_quarantined(conn: Connection, module: str) -> dict[int, bool]:
     return {id: is_left_out for id, is_left_out in conn.execute(statement) if id is not None}
 
 
-def list_left_out(conn: Connection, modules: Collection[str]) -> set[int]:
+def list_quarantined_campaigns(conn: Connection, modules: Collection[str]) -> set[int]:
     """Campaigns that one of these modules leaves out now."""
     row = Quarantine.c
     statement = select(row.campaign_id).where(
@@ -91,7 +91,7 @@ def end_quarantines(conn: Connection, module: str, campaign_ids: Collection[int]
     """Of these campaigns, which have gone well in the module; their events are closed."""
     if not campaign_ids:
         return
-    row, well = Quarantine.c, rows("well", IDS, [(id,) for id in campaign_ids])
+    row, well = Quarantine.c, values_table("well", IDS, [(id,) for id in campaign_ids])
     conn.execute(delete(Quarantine).where(row.module == module, row.campaign_id == well.c.id))
     close_events(conn, [IN_QUARANTINE], [_part(module, id) for id in campaign_ids], "cigri")
     left = select(row.id).where(row.module == module, row.campaign_id.is_not(None))
@@ -108,12 +108,12 @@ def end_visit_quarantine(conn: Connection, module: str, cluster_id: int, name: s
 def list_quarantines(conn: Connection, campaign_ids: Collection[int]) -> list[QuarantineView]:
     """Of these campaigns, and of their clusters, what modules leave out or have left out."""
     row, part = Quarantine.c, CampaignCluster.c
-    clusters = select(part.cluster_id).where(part.campaign_id.in_(among(campaign_ids)))
+    clusters = select(part.cluster_id).where(part.campaign_id.in_(id_list(campaign_ids)))
     statement = (
         select(row.module, row.campaign_id, func.coalesce(Cluster.c.name, "").label("cluster"), row.since, row.until)
         .add_columns(row.failures, row.error)
         .outerjoin(Cluster, Cluster.c.id == row.cluster_id)
-        .where(row.campaign_id.in_(among(campaign_ids)) | row.cluster_id.in_(clusters))
+        .where(row.campaign_id.in_(id_list(campaign_ids)) | row.cluster_id.in_(clusters))
         .order_by(row.since, row.id)
     )
     return read_all(conn, QuarantineView, statement)

@@ -10,10 +10,10 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.types import TypeEngine
 
 from cigri.api_models.metrics import RemoteCommandMetric
-from cigri.database import rows
+from cigri.database import values_table
 from cigri.database.typed_rows import read_all
 from cigri.tables.clusters import Cluster
-from cigri.tables.grid import CommandCount
+from cigri.tables.grid import RemoteCommandCount
 
 
 class RemoteCommandCosts(NamedTuple):
@@ -35,9 +35,9 @@ def put_commands(conn: Connection, module: str, spent: Mapping[str, RemoteComman
     if not spent:
         return
     kinds: Mapping[str, TypeEngine[Any]] = {"cluster": Text(), "commands": BigInteger(), "seconds": Double()}
-    new = rows("new", kinds, sorted((name, *costs) for name, costs in spent.items()))
-    count = CommandCount.c
-    counts = insert(CommandCount).from_select(
+    new = values_table("new", kinds, sorted((name, *costs) for name, costs in spent.items()))
+    count = RemoteCommandCount.c
+    counts = insert(RemoteCommandCount).from_select(
         ["cluster_id", "module", "commands", "seconds"],
         select(Cluster.c.id, literal(module), new.c.commands, new.c.seconds).join(new, new.c.cluster == Cluster.c.name),
     )
@@ -48,24 +48,26 @@ def put_commands(conn: Connection, module: str, spent: Mapping[str, RemoteComman
 def put_sessions(conn: Connection, module: str, sessions: Mapping[str, int]) -> None:
     """The module has as many open, by the names of clusters on which it gave commands; on others none."""
     kinds: Mapping[str, TypeEngine[Any]] = {"cluster": Text(), "sessions": BigInteger()}
-    told = rows("told", kinds, sorted(sessions.items()))
+    told = values_table("told", kinds, sorted(sessions.items()))
     now = select(told.c.sessions).join(Cluster, Cluster.c.name == told.c.cluster)
-    now = now.where(Cluster.c.id == CommandCount.c.cluster_id)
-    number = func.coalesce(now.correlate(CommandCount).scalar_subquery(), 0)
-    is_news = CommandCount.c.sessions != number
-    conn.execute(update(CommandCount).where(CommandCount.c.module == module, is_news).values(sessions=number))
+    now = now.where(Cluster.c.id == RemoteCommandCount.c.cluster_id)
+    number = func.coalesce(now.correlate(RemoteCommandCount).scalar_subquery(), 0)
+    is_news = RemoteCommandCount.c.sessions != number
+    conn.execute(
+        update(RemoteCommandCount).where(RemoteCommandCount.c.module == module, is_news).values(sessions=number)
+    )
 
 
 def sessions_on(conn: Connection, cluster_id: int) -> dict[str, int]:
     """By the names of modules that had some open after their last pass."""
-    count = CommandCount.c
+    count = RemoteCommandCount.c
     statement = select(count.module, count.sessions).where(count.cluster_id == cluster_id, count.sessions > 0)
     return {module: sessions for module, sessions in conn.execute(statement.order_by(count.module))}
 
 
 def list_commands(conn: Connection) -> list[RemoteCommandMetric]:
     """Sorted by cluster and module."""
-    count = CommandCount.c
+    count = RemoteCommandCount.c
     statement = (
         select(Cluster.c.name.label("cluster"), count.module, count.commands, count.seconds, count.sessions)
         .join(Cluster, Cluster.c.id == count.cluster_id)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from sqlalchemy import ARRAY, BigInteger, Connection, bindparam, func, select
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database import IDS, rows
-from cigri.flow.kill_requests import ask_kills
+from cigri.database import IDS, values_table
+from cigri.flow.kill_requests import request_kills
 from cigri.states import JobState, KillReason, TaskState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.jobs import Attempt, Job
@@ -35,7 +35,7 @@ def lock_replicated(
     replicated = list(conn.scalars(_replicated(), {"campaigns": sorted(campaign_ids)})) if campaign_ids else []
     if not replicated:
         return {}
-    wanted = rows("wanted", IDS, [(task_id,) for task_id in task_ids])
+    wanted = values_table("wanted", IDS, [(task_id,) for task_id in task_ids])
     states = {
         row.id: row.state
         for row in conn.execute(
@@ -65,11 +65,11 @@ def _replicated() -> Select[int]:
 
 def supersede(conn: Connection, task_ids: Collection[int]) -> None:
     """Ask for the jobs with attempts at these tasks to be killed, if all that they still carry is over."""
-    wanted = rows("wanted", IDS, [(task_id,) for task_id in task_ids])
+    wanted = values_table("wanted", IDS, [(task_id,) for task_id in task_ids])
     jobs = select(Attempt.c.job_id).join(wanted, wanted.c.id == Attempt.c.task_id)
     carried = select(Attempt.c.task_id).where(Attempt.c.job_id == Job.c.id, Attempt.c.outcome.is_(None))
     needed = carried.join(Task, Task.c.id == Attempt.c.task_id).where(Task.c.state == TaskState.ASSIGNED)
     losing = select(Job.c.id).where(
         Job.c.id.in_(jobs), Job.c.state != JobState.ENDED, carried.exists(), ~needed.exists()
     )
-    ask_kills(conn, list(conn.scalars(losing.order_by(Job.c.id))), KillReason.SUPERSEDED, "cigri")
+    request_kills(conn, list(conn.scalars(losing.order_by(Job.c.id))), KillReason.SUPERSEDED, "cigri")

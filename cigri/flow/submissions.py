@@ -30,10 +30,10 @@ from cigri.states import CampaignState, CampaignType, StepState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Project
-from cigri.tables.inputs import PartInput
+from cigri.tables.inputs import CampaignClusterInput
 from cigri.tables.sharing import CampaignLimit, Limit
 from cigri.tables.tasks import Task
-from cigri.tables.transitions import begun
+from cigri.tables.transitions import initial_state
 
 KEY_LIFE = 86_400.0  # seconds in which the same key means the same campaign
 
@@ -140,7 +140,7 @@ def put_campaign(
             grid_user=campaign.user,
             project_id=_project(conn, campaign.project),
             type=campaign.type,
-            state=begun(Campaign.c.state, CampaignState.IN_TREATMENT),
+            state=initial_state(Campaign.c.state, CampaignState.IN_TREATMENT),
             scheduler=campaign.scheduler,
             submitted_at=func.now(),
             replica_budget=campaign.replica_budget,
@@ -164,7 +164,7 @@ def put_campaign(
     for wish in campaign.notify:
         put_subscription(conn, campaign.user, wish, campaign_id)
     put_dependencies(conn, campaign_id, after)
-    put_parts(conn, campaign_id, {ids[name]: part for name, part in campaign.clusters.items()})
+    insert_campaign_clusters(conn, campaign_id, {ids[name]: part for name, part in campaign.clusters.items()})
     tested = [ids[name] for name in campaign.clusters] if campaign.type is CampaignType.TEST else []
     buckets = BucketWriter(conn, campaign_id, campaign.requirements, tested)
     of_each = tested_tasks(parameters, len(tested)) if tested else parameters
@@ -201,7 +201,7 @@ def _plain(parts: Mapping[str, NewCampaignCluster] | None) -> dict[str, Any] | N
     }
 
 
-def put_parts(conn: Connection, campaign_id: int, parts: Mapping[int, NewCampaignCluster]) -> None:
+def insert_campaign_clusters(conn: Connection, campaign_id: int, parts: Mapping[int, NewCampaignCluster]) -> None:
     """The campaign uses these clusters, given by id, from now on."""
     share = CampaignCluster.c
     conn.execute(
@@ -213,8 +213,8 @@ def put_parts(conn: Connection, campaign_id: int, parts: Mapping[int, NewCampaig
                 "settings": dict(part.settings),
                 "width": part.width,
                 "max_jobs": part.max_jobs,
-                "prologue": begun(share.prologue, StepState.WAITING if part.has_prologue else StepState.NONE),
-                "epilogue": begun(share.epilogue, StepState.WAITING if part.has_epilogue else StepState.NONE),
+                "prologue": initial_state(share.prologue, StepState.WAITING if part.has_prologue else StepState.NONE),
+                "epilogue": initial_state(share.epilogue, StepState.WAITING if part.has_epilogue else StepState.NONE),
                 "lacks_inputs": bool(part.settings.get("inputs")),
             }
             for cluster_id, part in parts.items()
@@ -226,7 +226,9 @@ def put_parts(conn: Connection, campaign_id: int, parts: Mapping[int, NewCampaig
         for needed in part.settings.get("inputs", ())
     }:
         columns = ("campaign_id", "cluster_id", "sha256", "is_packed")
-        conn.execute(insert(PartInput), [dict(zip(columns, (campaign_id, *needed), strict=True)) for needed in inputs])
+        conn.execute(
+            insert(CampaignClusterInput), [dict(zip(columns, (campaign_id, *needed), strict=True)) for needed in inputs]
+        )
     if needs := [
         {"campaign_id": campaign_id, "cluster_id": cluster_id, "limit_name": name, "tokens": tokens}
         for cluster_id, part in parts.items()
@@ -312,7 +314,7 @@ def put_tasks(
     return added
 
 
-def find_company(conn: Connection, campaign_id: int, caller: Caller) -> ExtensibleCampaign:
+def find_extensible_campaign(conn: Connection, campaign_id: int, caller: Caller) -> ExtensibleCampaign:
     """Raise NotFound when the campaign may not get more tasks."""
     require_open_to_tasks(conn, campaign_id, caller)
     of_campaign = Task.c.campaign_id == campaign_id

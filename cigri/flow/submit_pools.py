@@ -15,9 +15,9 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.types import TypeEngine
 
 from cigri.api_models.resources import PoolView
-from cigri.database import rows
+from cigri.database import values_table
 from cigri.database.typed_rows import read_all
-from cigri.eligibility.pools import Plain, PoolDemand, PoolVerdicts, UnpooledBucket, judge_pools, pooled
+from cigri.eligibility.pools import PoolDemand, PoolVerdicts, UnpooledBucket, VerdictRow, judge_pools, pooled
 from cigri.eligibility.queues import SHAPING, QueueDemand, read_wanted
 from cigri.flow.views.queues import property_kinds, resources_version, see_queues
 from cigri.states import OPEN_CAMPAIGNS
@@ -50,7 +50,7 @@ class StalePool(NamedTuple):
 class _PoolVerdict(NamedTuple):
     pool_id: int
     queue_id: int
-    plain: Plain
+    plain: VerdictRow
 
 
 def put_pools(conn: Connection, campaign_ids: Collection[int]) -> None:
@@ -71,7 +71,7 @@ def put_pools(conn: Connection, campaign_ids: Collection[int]) -> None:
     if stale:
         seen = see_queues(conn, {pool.project for pool in stale})
         put_judged(conn, judge_pools(stale, seen.queues, seen.kinds), seen.version)
-    new = rows(
+    new = values_table(
         "new",
         BUCKET_POOL_COLUMNS,
         [(share.bucket_id, share.cluster_id, ids[share.digest, share.project]) for share in shares],
@@ -102,7 +102,7 @@ def take_stale(conn: Connection, seconds: float, limit: int) -> list[StalePool]:
     return [StalePool(id, project, requirements) for id, project, requirements in locked]
 
 
-def put_off(conn: Connection, pool_id: int) -> None:
+def postpone_pool(conn: Connection, pool_id: int) -> None:
     """Count a pool as computed now, with the verdicts that it has, until it is stale again."""
     version = select(Grid.c.resources_version).scalar_subquery()
     values = {"version": version, "updated_at": func.now()}
@@ -133,7 +133,7 @@ def put_judged(conn: Connection, judged: Sequence[PoolVerdicts], version: int) -
 def _put_computed(closed: Sequence[tuple[int, list[int]]], version: int) -> Update:
     """Pools with the clusters that are closed to them."""
     arrays = [(pool_id, f"{{{','.join(map(str, clusters))}}}") for pool_id, clusters in closed]
-    new = rows("new", {"pool_id": BigInteger(), "clusters": Text()}, arrays)
+    new = values_table("new", {"pool_id": BigInteger(), "clusters": Text()}, arrays)
     clusters = cast(new.c.clusters, ARRAY(BigInteger))
     values = {"closed": clusters, "version": version, "updated_at": func.now()}
     return update(SubmitPool).where(SubmitPool.c.id == new.c.pool_id).values(values)
@@ -177,9 +177,9 @@ def _staleness(
     return version < current, updated_at < func.now() - timedelta(seconds=seconds)
 
 
-def _old_verdicts(conn: Connection, pool_ids: Sequence[int]) -> dict[int, dict[int, Plain | object]]:
+def _old_verdicts(conn: Connection, pool_ids: Sequence[int]) -> dict[int, dict[int, VerdictRow | object]]:
     """Verdicts of before, by pool and queue; what is missing is none of them."""
-    verdicts: dict[int, dict[int, Plain | object]] = {pool_id: defaultdict(object) for pool_id in pool_ids}
+    verdicts: dict[int, dict[int, VerdictRow | object]] = {pool_id: defaultdict(object) for pool_id in pool_ids}
     eligible, rejected = SubmitPoolQueue.c, SubmitPoolReject.c
     for pool_id, queue_id, condition in conn.execute(
         select(eligible.pool_id, eligible.queue_id, eligible.condition).where(eligible.pool_id.in_(pool_ids))
@@ -195,16 +195,16 @@ def _old_verdicts(conn: Connection, pool_ids: Sequence[int]) -> dict[int, dict[i
 
 def _write(conn: Connection, changed: Sequence[_PoolVerdict]) -> None:
     """A verdict takes the place of another one; what changed is its `at`."""
-    gone = rows("gone", PAIR, [verdict[:2] for verdict in changed])
+    gone = values_table("gone", PAIR, [verdict[:2] for verdict in changed])
     for table in (SubmitPoolQueue, SubmitPoolReject):
         here = and_(table.c.pool_id == gone.c.pool_id, table.c.queue_id == gone.c.queue_id)
         conn.execute(delete(table).where(here))
     kinds = PAIR | CONDITION
-    eligible = rows("new", kinds, [verdict for verdict in changed if not isinstance(verdict.plain, tuple)])
+    eligible = values_table("new", kinds, [verdict for verdict in changed if not isinstance(verdict.plain, tuple)])
     chosen = select(*(eligible.c[name] for name in kinds), func.now())
     conn.execute(insert(SubmitPoolQueue).from_select([*kinds, "at"], chosen))
     kinds = PAIR | REASON_COLUMNS
-    new = rows(
+    new = values_table(
         "new", kinds, [(*verdict[:2], *verdict.plain) for verdict in changed if isinstance(verdict.plain, tuple)]
     )
     code = cast(new.c.code, SubmitPoolReject.c.code.type)

@@ -34,7 +34,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import IDS, given, packed
+from cigri.database import IDS, bound_values_table, rows_as_json
 from cigri.database.typed_rows import read_by
 from cigri.estimates.durations import averaged
 from cigri.states import Outcome
@@ -73,14 +73,14 @@ class _AveragedTask(NamedTuple):
     expected: float | None
 
 
-def learn(conn: Connection, cluster_id: int, lasted: Mapping[int, float]) -> None:
+def record_durations(conn: Connection, cluster_id: int, lasted: Mapping[int, float]) -> None:
     """By task id the seconds in which it succeeded, in the order of the ends; for averages, and the same task later.
 
     Rows of what is remembered are written in one order by all.
     """
     buckets: dict[int, list[float]] = defaultdict(list)
     averages: dict[int, tuple[int, float]] = {}
-    ended = {"ended": packed(IDS, [(id,) for id in lasted]), "here": cluster_id}
+    ended = {"ended": rows_as_json(IDS, [(id,) for id in lasted]), "here": cluster_id}
     tasks = read_by(conn, "task_id", _AveragedTask, _averages(), ended)
     for task_id, duration in lasted.items():
         task = tasks[task_id]
@@ -88,7 +88,7 @@ def learn(conn: Connection, cluster_id: int, lasted: Mapping[int, float]) -> Non
         averages[task.bucket_id] = task.weight or 0, task.seconds or 0.0
     _compare(conn, cluster_id, [(task.campaign_id, task.expected) for task in tasks.values()])
     new = {id: averaged(*averages[id], durations) for id, durations in buckets.items()}
-    parameters = {"ended": packed(LASTED, list(lasted.items())), "here": cluster_id}
+    parameters = {"ended": rows_as_json(LASTED, list(lasted.items())), "here": cluster_id}
     conn.execute(_remembered(), {**parameters, "averages": _packed(new)})
 
 
@@ -125,7 +125,7 @@ def _digest(words: ColumnElement[str]) -> ColumnElement[UUID]:
 
 @cache
 def _remembered() -> Insert:
-    ended, here = given("ended", LASTED), bindparam("here", type_=BigInteger)
+    ended, here = bound_values_table("ended", LASTED), bindparam("here", type_=BigInteger)
     part = CampaignCluster.c
     task = (
         select(Task.c.id, Task.c.campaign_id, Task.c.parameter, ended.c.seconds)
@@ -158,7 +158,7 @@ def _remembered() -> Insert:
     return remembered.add_cte(_written().cte("averaged"))
 
 
-def learn_anew(conn: Connection, campaign_id: int, cluster_id: int) -> None:
+def relearn_durations(conn: Connection, campaign_id: int, cluster_id: int) -> None:
     """From the latest successes, when it has turned out which ones are none, or are after all.
 
     How fast the cluster is for known tasks is measured on those to come.
@@ -191,12 +191,12 @@ def _write(conn: Connection, cluster_id: int, averages: Mapping[int, tuple[int, 
 
 
 def _packed(averages: Mapping[int, tuple[int, float]]) -> str:
-    return packed(AVERAGES, [(id, *average) for id, average in averages.items()])
+    return rows_as_json(AVERAGES, [(id, *average) for id, average in averages.items()])
 
 
 @cache
 def _averages() -> Select[*tuple[Any, ...]]:
-    ended = given("ended", IDS)
+    ended = bound_values_table("ended", IDS)
     average, here = BucketAverage.c, bindparam("here", type_=BigInteger)
     is_same = and_(average.bucket_id == Task.c.bucket_id, average.cluster_id == here)
     return (
@@ -209,7 +209,7 @@ def _averages() -> Select[*tuple[Any, ...]]:
 
 @cache
 def _written() -> Insert:
-    new, here = given("averages", AVERAGES), bindparam("here", type_=BigInteger)
+    new, here = bound_values_table("averages", AVERAGES), bindparam("here", type_=BigInteger)
     values = select(new.c.bucket_id, here, new.c.weight, new.c.seconds)
     statement = insert(BucketAverage).from_select(["bucket_id", "cluster_id", "weight", "seconds"], values)
     return statement.on_conflict_do_update(

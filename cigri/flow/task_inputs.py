@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 
 from sqlalchemy import Connection, select
 
-from cigri.database import among
+from cigri.database import id_list
 from cigri.errors import CigriError
-from cigri.tables.inputs import SentInput, TaskInput
+from cigri.tables.inputs import InputSender, TaskInput
 
 COPIED_AT_ONCE = 10_000  # lines
 
@@ -34,7 +34,7 @@ def copy_task_inputs(
         out.write("".join(lines))
     if told != tasks:
         raise CigriError(f"task_inputs: files of {told} tasks were read, and there are {tasks}; `gridsub` reads them")
-    row, sent = TaskInput.c, SentInput.c
+    row, sent = TaskInput.c, InputSender.c
     is_sent = select(sent.sha256).where(sent.sha256 == row.sha256, sent.grid_user == user).correlate(TaskInput)
     unsent = select(row.number).where(row.campaign_id == campaign_id, row.number >= first, ~is_sent.exists())
     if (lacking := conn.scalar(unsent.order_by(row.number).limit(1))) is not None:
@@ -46,7 +46,7 @@ def copy_task_inputs(
 def list_task_inputs(conn: Connection, campaign_id: int, numbers: Collection[int]) -> dict[int, list[str]]:
     """The sums of the files of these tasks, in the order of their names in task_inputs."""
     own = TaskInput.c
-    wanted = select(own.number, own.sha256).where(own.campaign_id == campaign_id, own.number.in_(among(numbers)))
+    wanted = select(own.number, own.sha256).where(own.campaign_id == campaign_id, own.number.in_(id_list(numbers)))
     sums: dict[int, list[str]] = defaultdict(list)
     for number, sha256 in conn.execute(wanted.order_by(own.number, own.place)):
         sums[number].append(sha256)

@@ -13,13 +13,13 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database import IDS, rows, wake
+from cigri.database import IDS, values_table, wake
 from cigri.database.typed_rows import read_all, read_by
 from cigri.errors import CigriError
 from cigri.flow.campaigns import reopen_campaign, require_open_to_tasks
 from cigri.flow.events import close_events
 from cigri.flow.parcels import forget_parcels
-from cigri.flow.views.job_destinations import BucketShare, is_closed
+from cigri.flow.views.job_destinations import BucketClusterKey, is_closed
 from cigri.identity.callers import Caller
 from cigri.lifecycle.verdicts import FIRST_IN_LINE
 from cigri.presentation.failure_groups import TASK_FAILED
@@ -27,7 +27,7 @@ from cigri.states import TaskState
 from cigri.tables.campaigns import Bucket
 from cigri.tables.jobs import Attempt
 from cigri.tables.tasks import Task, TaskCount
-from cigri.tables.transitions import moving
+from cigri.tables.transitions import transition_to
 
 WAITING_COLUMNS = (
     *(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths),
@@ -35,7 +35,7 @@ WAITING_COLUMNS = (
 )
 _IS_NEW = Task.c.checkpoint_cluster_id.is_(None)
 
-Span = tuple[int, int]
+TaskRange = tuple[int, int]
 """Numbers of tasks, from the first to the last."""
 
 
@@ -111,7 +111,7 @@ def take_waiting(
     campaign_id: int,
     limit: int,
     rooms: Mapping[int, int] = MappingProxyType({}),
-    closed: Collection[BucketShare] = (),
+    closed: Collection[BucketClusterKey] = (),
     longest: float = inf,
 ) -> list[WaitingTask]:
     """Lock the best waiting tasks until the end of the transaction, none that is known to be longer than `longest`.
@@ -160,7 +160,11 @@ def _continuing(conn: Connection, campaign_id: int, limit: int, chosen: ColumnEl
 
 
 def redo_tasks(
-    conn: Connection, campaign_id: int, caller: Caller, chosen: Sequence[Span] | None, states: Collection[TaskState]
+    conn: Connection,
+    campaign_id: int,
+    caller: Caller,
+    chosen: Sequence[TaskRange] | None,
+    states: Collection[TaskState],
 ) -> int:
     """The tasks of these numbers, or all, that are in one of these states wait again: how many?
 
@@ -187,10 +191,10 @@ def redo_failed(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:
 
 def _redo(conn: Connection, task_ids: Collection[int], states: Collection[TaskState]) -> dict[int, int]:
     """They go first in line, and what they went through before is forgotten."""
-    wanted = rows("wanted", IDS, [(task_id,) for task_id in task_ids])
+    wanted = values_table("wanted", IDS, [(task_id,) for task_id in task_ids])
     past = dict.fromkeys(("failures", "deaths", "resubmissions", "checkpoints"), 0)
     moved = conn.execute(
-        moving(Task.c.state, TaskState.WAITING, out_of=states)
+        transition_to(Task.c.state, TaskState.WAITING, out_of=states)
         .where(Task.c.id == wanted.c.id)
         .values(priority=FIRST_IN_LINE, **past)
         .returning(Task.c.id, Task.c.campaign_id)
@@ -205,7 +209,9 @@ def _is_carried() -> ColumnElement[bool]:
     return select(Attempt.c.task_id).where(Attempt.c.task_id == Task.c.id, Attempt.c.outcome.is_(None)).exists()
 
 
-def _require_ended(conn: Connection, campaign_id: int, chosen: Sequence[Span], states: Collection[TaskState]) -> None:
+def _require_ended(
+    conn: Connection, campaign_id: int, chosen: Sequence[TaskRange], states: Collection[TaskState]
+) -> None:
     span, is_carried = _spans(chosen), _is_carried().label("is_carried")
     named = select(Task.c.number, Task.c.state, is_carried).join(span, Task.c.number.between(span.c.first, span.c.last))
     tasks = {
@@ -226,5 +232,5 @@ def _require_ended(conn: Connection, campaign_id: int, chosen: Sequence[Span], s
                 raise CigriError(f"campaign {campaign_id} has no task {number}; nothing was changed")
 
 
-def _spans(chosen: Sequence[Span]) -> TableValuedAlias:
-    return rows("span", {"first": BigInteger(), "last": BigInteger()}, chosen)
+def _spans(chosen: Sequence[TaskRange]) -> TableValuedAlias:
+    return values_table("span", {"first": BigInteger(), "last": BigInteger()}, chosen)

@@ -11,20 +11,20 @@ from sqlalchemy import BigInteger, Connection, Row, bindparam, func, or_, select
 from sqlalchemy.sql.dml import Update
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database import among
+from cigri.database import id_list
 from cigri.database.typed_rows import read_all
 from cigri.flow.ends import EndedAttempt, EndedJob, put_ended, put_unsent
 from cigri.flow.holds import is_share_held
 from cigri.flow.views.job_destinations import is_closed
-from cigri.lifecycle.verdicts import AttemptCounts, judge
+from cigri.lifecycle.verdicts import AttemptCounts, decide_verdict
 from cigri.settings.sections import JobSettings
 from cigri.states import BatchState, CampaignState, JobKind, JobState, KillReason, Outcome
 from cigri.tables.campaigns import Campaign
 from cigri.tables.clusters import Cluster
-from cigri.tables.job_requests import Kill
+from cigri.tables.job_requests import KillRequest
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.tasks import Task
-from cigri.tables.transitions import moving
+from cigri.tables.transitions import transition_to
 
 NOT_LAUNCHED = (
     "the campaign was paused or held, or the cluster away, outside its hours or not eligible, before it was launched"
@@ -55,7 +55,7 @@ def _launching() -> Select[*tuple[Any, ...]]:
     )
 
 
-def put_back(
+def return_tasks(
     conn: Connection, cluster_id: int, batch_id: int, outcome: Outcome, reason: str, limits: JobSettings
 ) -> int:
     """The batch was never submitted and never will be: end its jobs, judge their tasks, and give the number of jobs."""
@@ -80,8 +80,8 @@ def put_back_unlaunched(conn: Connection, limits: JobSettings, shut: Collection[
     is_held = is_share_held(Job.c.campaign_id, Job.c.cluster_id)
     is_shut = tuple_(Job.c.campaign_id, Job.c.cluster_id).in_([tuple(share) for share in shut])
     is_stuck = or_(Campaign.c.state != CampaignState.IN_TREATMENT, ~Cluster.c.is_enabled, Cluster.c.failures > 0)
-    is_superseded = select(Kill.c.job_id).where(
-        Kill.c.job_id == Job.c.id, Kill.c.is_open, Kill.c.reason == KillReason.SUPERSEDED
+    is_superseded = select(KillRequest.c.job_id).where(
+        KillRequest.c.job_id == Job.c.id, KillRequest.c.is_open, KillRequest.c.reason == KillReason.SUPERSEDED
     )
     is_barred = is_closed(Job.c.bucket_id, Job.c.cluster_id)
     stuck = conn.execute(
@@ -108,7 +108,7 @@ def withdraw_all(conn: Connection, reason: str, limits: JobSettings) -> int:
 
 
 def _voiding() -> Update:
-    return moving(Batch.c.state, BatchState.VOID).values(settled_at=func.now())
+    return transition_to(Batch.c.state, BatchState.VOID).values(settled_at=func.now())
 
 
 def end_unsent(
@@ -135,7 +135,7 @@ def _attempts(conn: Connection, job_ids: Sequence[int], outcome: Outcome, limits
             Task.c.resubmissions,
         )
         .join(Task, Task.c.id == Attempt.c.task_id)
-        .where(Attempt.c.job_id.in_(among(job_ids)), Attempt.c.outcome.is_(None))
+        .where(Attempt.c.job_id.in_(id_list(job_ids)), Attempt.c.outcome.is_(None))
     )
     return [
         EndedAttempt(
@@ -147,7 +147,7 @@ def _attempts(conn: Connection, job_ids: Sequence[int], outcome: Outcome, limits
             None,
             None,
             None,
-            judge(outcome, AttemptCounts(row.failures, row.deaths, row.resubmissions, 0), limits),
+            decide_verdict(outcome, AttemptCounts(row.failures, row.deaths, row.resubmissions, 0), limits),
         )
         for row in carried
     ]

@@ -25,7 +25,7 @@ def read_ids(text: str, longest_range: int = MOST_IDS) -> list[int]:
     return list(dict.fromkeys(found))
 
 
-def written_ids(ids: Collection[int] | None) -> str:
+def format_ids(ids: Collection[int] | None) -> str:
     """As `read_ids` reads them, "" for none in particular."""
     return as_ranges(sorted(ids or ()))
 

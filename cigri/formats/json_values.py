@@ -12,14 +12,14 @@ INLINE = "inline"
 """`Annotated[Some, INLINE]`, of a field that is a named tuple: in JSON its fields stand beside the others."""
 
 
-def plain(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """For json.dumps: dicts, lists, text, numbers, booleans and None."""
     if hasattr(value, "_asdict"):
         return _object(value)
     if isinstance(value, dict):
-        return {str(key): plain(field) for key, field in value.items()}
+        return {str(key): to_json_value(field) for key, field in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(element) for element in value]
+        return [to_json_value(element) for element in value]
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Enum):
@@ -31,12 +31,12 @@ def _object(value: Any) -> dict[str, Any]:
     kind: Any = type(value)
     inline, told = inlined(kind), dict[str, Any]()
     for name, field in value._asdict().items():
-        told |= plain(field) if name in inline else {name: plain(field)}
+        told |= to_json_value(field) if name in inline else {name: to_json_value(field)}
     return told
 
 
-def typed(kind: type[T], value: Any) -> T:
-    """What `plain` was made of, a value of `kind`; fields that a newer portal adds are left out.
+def from_json_value(kind: type[T], value: Any) -> T:
+    """What `to_json_value` was made of, a value of `kind`; fields that a newer portal adds are left out.
 
     Raise ValueError for what is no such value.
     """

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from cigri.formats.untrusted_text import safe
+from cigri.formats.untrusted_text import escape_text
 
 # Names whose values nobody is to read, as far as their names tell.
 
@@ -29,7 +29,7 @@ MOST_KEPT = 2000  # characters of values and names, in all
 CUT = "..."
 
 
-def abridged(asked: Mapping[str, object], most: int = MOST_KEPT) -> dict[str, object]:
+def redact(asked: Mapping[str, object], most: int = MOST_KEPT) -> dict[str, object]:
     """For jsonb; of anything else than text, numbers, lists and mappings its type alone is kept."""
     return _Abridger(most).mapping(asked)
 
@@ -77,7 +77,7 @@ class _Abridger:
 
     def _text(self, text: str) -> str:
         """PostgreSQL's JSON takes neither NUL nor half a character."""
-        kept = safe(text[: max(self._left, 0)])
+        kept = escape_text(text[: max(self._left, 0)])
         is_cut = len(text) > self._left
         self._left -= len(text)
         return kept + CUT if is_cut else kept

@@ -12,14 +12,14 @@ NEWLINE = r"\n"
 NOT_PRINTED = re.compile(r"[^\n\t -~]")
 
 
-def safe(text: str) -> str:
+def escape_text(text: str) -> str:
     """Newlines and tabs stay as they are."""
     return NOT_PRINTED.sub(lambda odd: odd[0] if odd[0].isprintable() else ascii(odd[0])[1:-1], text)
 
 
-def one_line(text: str) -> str:
-    """As `safe`, with newlines and tabs spelled out as well."""
-    return safe(text.replace("\n", NEWLINE).replace("\t", r"\t"))
+def escape_line(text: str) -> str:
+    """As `escape_text`, with newlines and tabs spelled out as well."""
+    return escape_text(text.replace("\n", NEWLINE).replace("\t", r"\t"))
 
 
 def safe_json(text: str) -> str:
@@ -31,7 +31,7 @@ class EscapingFormatter(logging.Formatter):
     """What jobs wrote is quoted in the log, and people look at logs on terminals."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return safe(super().format(record))
+        return escape_text(super().format(record))
 
 
 # Paths that come from clusters, and are to lie below a directory.
@@ -47,7 +47,7 @@ def leads_below(path: bytes) -> bool:
 TRACEBACK = "Traceback (most recent call last):"
 
 
-def gist(error: str) -> str:
+def exception_line(error: str) -> str:
     """Of a traceback the line that names the exception; what may follow it are details."""
     last = error.rpartition(TRACEBACK)[2]
     return next((line for line in last.splitlines() if line.strip() and not line[0].isspace()), "")

@@ -41,7 +41,7 @@ class ClusterGateway(ABC):
         self.took: dict[tuple[str, str], float] = {}
         """Seconds that the last command took that was answered, per cluster and user."""
 
-    def visitor(self, cluster: ClusterRow) -> str:
+    def monitoring_account(self, cluster: ClusterRow) -> str:
         """The account for questions that concern no user's jobs."""
         config = cluster.config.in_use
         if config.visitor:
@@ -49,7 +49,7 @@ class ClusterGateway(ABC):
         account = config.ssh.account if config.ssh else ""
         return account or pwd.getpwuid(os.geteuid()).pw_name
 
-    def newly_spent(self) -> dict[str, RemoteCommandCosts]:
+    def take_command_costs(self) -> dict[str, RemoteCommandCosts]:
         """Commands and seconds per cluster since this was asked before."""
         spent = {name: RemoteCommandCosts(number, self.seconds[name]) for name, number in list(self.commands.items())}
         before, self._told = self._told, spent
@@ -74,11 +74,11 @@ class ClusterGateway(ABC):
         """The same order, found good to be given there; raises what is wrong with it, before anything is sent."""
 
     @abstractmethod
-    def ask(self, cluster: ClusterRow, user: str, order: ClusterRequest[T]) -> T:
+    def request(self, cluster: ClusterRow, user: str, order: ClusterRequest[T]) -> T:
         """Give an order as a local user; raise what Transport.run does, and what is wrong with the answer."""
 
     @abstractmethod
-    def ask_all(self, cluster: ClusterRow, user: str, orders: Sequence[ClusterRequest[Any]]) -> ClusterResponses:
+    def request_all(self, cluster: ClusterRow, user: str, orders: Sequence[ClusterRequest[Any]]) -> ClusterResponses:
         """Give several in one remote command, in this sequence; UnreadableOutput: the answer is not whole."""
 
     @abstractmethod
@@ -88,11 +88,11 @@ class ClusterGateway(ABC):
         """Visit clusters side by side for at most `patience` seconds; a slow visit goes on, and is not begun again."""
 
     @abstractmethod
-    def side_by_side(self, users: Iterable[str], action: Callable[[str], T]) -> list[T]:
+    def run_concurrently(self, users: Iterable[str], action: Callable[[str], T]) -> list[T]:
         """Do this for accounts of one cluster, a few at a time, so that one that hangs does not hold up the others."""
 
     @abstractmethod
-    def aside(
+    def run_detached(
         self, cluster: ClusterRow, users: Iterable[str], action: Callable[[str], "Counter[str]"]
     ) -> list["Counter[str]"]:
         """Do this for accounts that gave no sense before; who takes long goes on alone, and is not begun again."""

@@ -19,7 +19,7 @@ from cigri.wrapper import (
     OutboxContents,
     OutboxReceipt,
 )
-from cigri.wrapper.batch_operations import Stream
+from cigri.wrapper.batch_operations import StreamName
 from cigri.wrapper.input_cache import CachedFile, CacheState
 from cigri.wrapper.manifest import ManifestJob
 from cigri.wrapper.output_fetching import OutputDirectory, OutputFilePart, RemoteOutputFile
@@ -147,7 +147,7 @@ class ReadStreamTail(ClusterRequest[str | None]):
     grid: str
     key: JobKey
     position: int
-    stream: Stream
+    stream: StreamName
     max_bytes: int
 
 

@@ -17,7 +17,7 @@ from cigri.settings.cluster_config import ClusterConfig
 from cigri.shell.results import ScriptBundle, ShellResult
 from cigri.wrapper import (
     ask_checkpoints,
-    collect,
+    collect_script,
     journal,
     parse_checkpoints,
     parse_collect,
@@ -45,7 +45,7 @@ from cigri.wrapper.input_cache import (
 )
 from cigri.wrapper.job_status_files import announce, parse_status_files, parse_told, read_status, withdraw
 from cigri.wrapper.manifest import list_batches, parse_batches, parse_jobs, read_batches
-from cigri.wrapper.output_fetching import drop_parcels, fetch_files, fetch_rest, parse_files, parse_rest
+from cigri.wrapper.output_fetching import drop_parcels, fetch_files, fetch_part, parse_files, parse_rest
 from cigri.wrapper.output_fetching import parse_dropped as parse_parcels_dropped
 from cigri.wrapper.stream_fetching import fetch_outputs, parse_outputs
 
@@ -77,13 +77,13 @@ class RenderedRequest(ClusterRequest[T]):
     """What stands on its standard input, with `is_raw`."""
 
 
-def base_of(config: ClusterConfig, grid: str) -> str:
+def grid_directory(config: ClusterConfig, grid: str) -> str:
     """The directory of a grid on the cluster, as a word of sh."""
     home = "" if config.directory.startswith("/") else '"$HOME"/'
     return f"{home}{shlex.quote(config.directory)}/{shlex.quote(grid)}"
 
 
-def say(order: ClusterRequest[T], cluster: ClusterRow, driver: Driver) -> RenderedRequest[T]:
+def render(order: ClusterRequest[T], cluster: ClusterRow, driver: Driver) -> RenderedRequest[T]:
     """The order in sh for this cluster; raise ValueError where it cannot be said."""
     said = (
         order
@@ -93,11 +93,11 @@ def say(order: ClusterRequest[T], cluster: ClusterRow, driver: Driver) -> Render
     return cast("RenderedRequest[T]", said)
 
 
-def say_all(
+def render_all(
     wanted: Sequence[ClusterRequest[Any]], cluster: ClusterRow, driver: Driver
 ) -> RenderedRequest[ClusterResponses]:
     """Several orders in one remote command, in which capacity and jobs are one question where that costs less."""
-    said = {str(place): say(order, cluster, driver) for place, order in enumerate(wanted)}
+    said = {str(place): render(order, cluster, driver) for place, order in enumerate(wanted)}
     assert not any(part.is_raw for part in said.values()), "files go alone: their bytes would be taken for text"
     texts = {name: part.text for name, part in said.items()}
     first, second, overview = _overview(wanted, driver)
@@ -153,14 +153,14 @@ def _to_batch_system(order: object, driver: Driver) -> object:
 
 
 def _to_wrapper(order: object, cluster: ClusterRow, driver: Driver) -> object:
-    base = partial(base_of, cluster.config)
+    base = partial(grid_directory, cluster.config)
     match order:
         case requests.SubmitBatch():
             return _submission(order, base(order.plan.grid_key), cluster, driver)
         case requests.ReadFrontEndLoad():
             return _as(order, LOAD, parse_load)
         case requests.CollectRecords(grid, receipt):
-            return _as(order, collect(base(grid), receipt), parse_collect)
+            return _as(order, collect_script(base(grid), receipt), parse_collect)
         case requests.ReadJournals(grid, keys):
             return _as(order, journal(base(grid), keys), lambda answer: parse_journal(answer, keys))
         case requests.RevokeJobs(grid, keys):
@@ -179,7 +179,7 @@ def _to_wrapper(order: object, cluster: ClusterRow, driver: Driver) -> object:
                 fetch_files(base(grid), parcels, behind, most), partial(parse_files, parcels), is_raw=True
             )
         case requests.FetchOutputFilePart(grid, file, offset, most):
-            return RenderedRequest(fetch_rest(base(grid), file, offset, most), partial(parse_rest, file), is_raw=True)
+            return RenderedRequest(fetch_part(base(grid), file, offset, most), partial(parse_rest, file), is_raw=True)
         case requests.ReadCacheState(grid, files):
             return _as(order, ask_cache(base(grid), files), lambda answer: parse_cached(files, answer))
         case requests.AppendToCache(grid, file, offset, content):

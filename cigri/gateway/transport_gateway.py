@@ -14,7 +14,7 @@ from cigri.errors import CigriError, TransportError
 from cigri.flow.clusters import ClusterRow
 from cigri.gateway.contract import ClusterGateway, VisitResults
 from cigri.gateway.requests import ClusterRequest, ClusterResponses
-from cigri.gateway.shell_rendering import RenderedRequest, say, say_all
+from cigri.gateway.shell_rendering import RenderedRequest, render, render_all
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.shell.results import RawShellResult, ShellResult
 from cigri.transports import Transport
@@ -70,13 +70,13 @@ class TransportGateway(ClusterGateway):
         return self.driver(cluster).controls
 
     def prepare(self, cluster: ClusterRow, order: ClusterRequest[T]) -> ClusterRequest[T]:
-        return say(order, cluster, self.driver(cluster))
+        return render(order, cluster, self.driver(cluster))
 
-    def ask(self, cluster: ClusterRow, user: str, order: ClusterRequest[T]) -> T:
-        return self._hear(cluster, user, say(order, cluster, self.driver(cluster)))
+    def request(self, cluster: ClusterRow, user: str, order: ClusterRequest[T]) -> T:
+        return self._hear(cluster, user, render(order, cluster, self.driver(cluster)))
 
-    def ask_all(self, cluster: ClusterRow, user: str, orders: Sequence[ClusterRequest[Any]]) -> ClusterResponses:
-        return self._hear(cluster, user, say_all(orders, cluster, self.driver(cluster)))
+    def request_all(self, cluster: ClusterRow, user: str, orders: Sequence[ClusterRequest[Any]]) -> ClusterResponses:
+        return self._hear(cluster, user, render_all(orders, cluster, self.driver(cluster)))
 
     def run(self, cluster: ClusterRow, user: str, script: str) -> ShellResult:
         """Run sh text on a cluster as a local user; raise what Transport.run does."""
@@ -124,11 +124,11 @@ class TransportGateway(ClusterGateway):
         reports = {name: future.result() for name, future in ended.items() if name not in failed}
         return VisitResults(reports, late, failed)
 
-    def side_by_side(self, users: Iterable[str], action: Callable[[str], T]) -> list[T]:
+    def run_concurrently(self, users: Iterable[str], action: Callable[[str], T]) -> list[T]:
         with ThreadPoolExecutor(ACCOUNTS, thread_name_prefix="account") as pool:
             return list(pool.map(action, users))
 
-    def aside(
+    def run_detached(
         self, cluster: ClusterRow, users: Iterable[str], action: Callable[[str], "Counter[str]"]
     ) -> list["Counter[str]"]:
         begun: dict[str, Future[Counter[str]]] = {}

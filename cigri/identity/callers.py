@@ -51,7 +51,7 @@ class Caller(NamedTuple):
 # Who may make what makes others believe who they are: tokens, links for browsers, and SSH keys that give tokens.
 
 
-def require_minting(caller: Caller, scope: AccessScope, what: str, command: str, *, for_root: bool) -> None:
+def require_may_create_token(caller: Caller, scope: AccessScope, what: str, command: str, *, for_root: bool) -> None:
     """A token or a session that makes others would outlive its own revocation."""
     if caller.how not in (KERNEL, PROXY):
         raise Forbidden(f"a token makes no {what}, and this is {caller.how}; run `{command}` on the grid's host")

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationInfo, model_validator
 
-from cigri.jdl.problems import complaint, did_you_mean, wrong
+from cigri.jdl.problems import did_you_mean, invalid_value, unexpected_value
 from cigri.jdl.value_types import line
 from cigri.states import AfterWhen
 
@@ -35,7 +35,7 @@ def _tolerance(value: object) -> Tolerance:
         return Tolerance(value)
     if isinstance(value, list | tuple) and len(value) == 2:  # as it is stored
         return Tolerance(int(value[0]), float(value[1]))
-    raise wrong("a number of tasks, or a percentage", value, 'for example 3, or "5%"')
+    raise unexpected_value("a number of tasks, or a percentage", value, 'for example 3, or "5%"')
 
 
 def _required(value: object) -> object:
@@ -43,9 +43,9 @@ def _required(value: object) -> object:
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise wrong("the number or the name of a campaign", value)
+        raise unexpected_value("the number or the name of a campaign", value)
     if value == "" or (isinstance(value, int) and not 0 < value < LARGEST_CAMPAIGN):
-        raise wrong("the number or the name of a campaign", value)
+        raise unexpected_value("the number or the name of a campaign", value)
     return value if isinstance(value, int) else line(value)
 
 
@@ -73,13 +73,13 @@ class After(BaseModel):
             text, colon, tasks = str(value).rpartition(":")
             return {"campaign": text, "tasks": tasks} if colon and tasks in ("all", "same") else {"campaign": value}
         if not isinstance(value, dict):
-            raise wrong("a campaign to wait for", value, HOW_AFTER)
+            raise unexpected_value("a campaign to wait for", value, HOW_AFTER)
         for name in value:
             if name not in cls.model_fields:
                 hint = did_you_mean(str(name), cls.model_fields) or f"there are {', '.join(cls.model_fields)}"
-                raise complaint(f"{name!r} is unknown here", hint)
+                raise invalid_value(f"{name!r} is unknown here", hint)
         if "campaign" not in value:
-            raise complaint("says no campaign", HOW_AFTER)
+            raise invalid_value("says no campaign", HOW_AFTER)
         _refuse_words(value)
         return value
 
@@ -95,7 +95,7 @@ class After(BaseModel):
     def _fits(self) -> "After":
         if self.tolerance != Tolerance() and (self.tasks == "same" or self.when is AfterWhen.END):
             what = "of single tasks" if self.tasks == "same" else "where any end will do"
-            raise complaint(f"nothing is to be tolerated {what}", "leave tolerance out")
+            raise invalid_value(f"nothing is to be tolerated {what}", "leave tolerance out")
         return self
 
 
@@ -103,7 +103,7 @@ def _refuse_words(value: dict[str, Any]) -> None:
     """In our words, as pydantic's are long."""
     for name, words in (("tasks", ("all", "same")), ("when", tuple(AfterWhen))):
         if name in value and value[name] not in words:
-            raise wrong(f"{name}: {' or '.join(words)}", value[name])
+            raise unexpected_value(f"{name}: {' or '.join(words)}", value[name])
 
 
 def _listed(value: object) -> object:
@@ -112,16 +112,16 @@ def _listed(value: object) -> object:
         return ()
     given = list(value) if isinstance(value, list | tuple) else [value]
     if len(given) > MOST_REQUIRED:
-        raise complaint(f"these are {len(given)} campaigns; {MOST_REQUIRED} may be waited for")
+        raise invalid_value(f"these are {len(given)} campaigns; {MOST_REQUIRED} may be waited for")
     return tuple(given)
 
 
 def _once(after: tuple[After, ...], info: ValidationInfo) -> tuple[After, ...]:
     if after and info.data.get("campaign_type") == "test":
-        raise complaint("a test runs at once: it waits for no campaign", "leave it out, and test each by itself")
+        raise invalid_value("a test runs at once: it waits for no campaign", "leave it out, and test each by itself")
     named = [one.campaign for one in after]
     if twice := next((name for name in named if named.count(name) > 1), None):
-        raise complaint(f"campaign {twice} is named twice")
+        raise invalid_value(f"campaign {twice} is named twice")
     return after
 
 

@@ -13,7 +13,7 @@ from typing import NoReturn
 from cigri.formats import units
 from cigri.formats.lexer import END_OF_TEXT, Lexer
 from cigri.jdl.parameters import Parameter
-from cigri.jdl.problems import complaint, did_you_mean, shown, wrong
+from cigri.jdl.problems import did_you_mean, invalid_value, shown, unexpected_value
 from cigri.jdl.quoting import split
 
 LARGEST_AMOUNT = 2**53
@@ -47,7 +47,7 @@ class AmountFormula:
 
     def __init__(self, text: str, *, is_size: bool) -> None:
         if len(text) > LONGEST_FORMULA:
-            raise complaint(f"is longer than {LONGEST_FORMULA} characters", "compute it in the parameters")
+            raise invalid_value(f"is longer than {LONGEST_FORMULA} characters", "compute it in the parameters")
         self.text, self.is_size = text.strip(), is_size
         self.slots: list[str] = []
         self._tokens = Lexer(self.text, _TOKEN, self._fail_where_no_token_is)
@@ -135,7 +135,7 @@ class AmountFormula:
         self._fail(f"{self.text[at]!r} has no place in an amount")
 
     def _fail(self, message: str) -> NoReturn:
-        raise complaint(f"{message}, in {shown(self.text)}", _SPELLING)
+        raise invalid_value(f"{message}, in {shown(self.text)}", _SPELLING)
 
 
 @lru_cache(maxsize=256)
@@ -147,18 +147,18 @@ def formula(text: str, *, is_size: bool) -> AmountFormula:
 def read_amount(value: object, *, is_size: bool) -> int | str:
     """A number as it stands in a description, or the text of a formula that each task fills in; raise ValueError."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise wrong(_KINDS[is_size], value, _EXAMPLES[is_size])
+        raise unexpected_value(_KINDS[is_size], value, _EXAMPLES[is_size])
     if _is_no_amount(str(value)):
-        raise wrong(_KINDS[is_size], value, _EXAMPLES[is_size])
+        raise unexpected_value(_KINDS[is_size], value, _EXAMPLES[is_size])
     read = formula(str(value), is_size=is_size)
     if not read.is_fixed:
         return read.text
     try:
         amount = read.amount(_nothing)
     except ValueError:
-        raise wrong(_KINDS[is_size], value, _EXAMPLES[is_size]) from None
+        raise unexpected_value(_KINDS[is_size], value, _EXAMPLES[is_size]) from None
     if not is_size and not read.is_whole():
-        raise wrong(_KINDS[is_size], value, "no part of one can be given away")
+        raise unexpected_value(_KINDS[is_size], value, "no part of one can be given away")
     return amount
 
 
@@ -210,9 +210,11 @@ def _combined(operator: str, left: Node, right: Node) -> Node:
 def _factor_of(unit: str, *, is_size: bool) -> Exact:
     """What a unit stands for, in MB for a size."""
     if unit == "m":
-        raise complaint("'m' is a thousandth, of which there is no such amount", "write M or MB for 1024 * 1024 bytes")
+        raise invalid_value(
+            "'m' is a thousandth, of which there is no such amount", "write M or MB for 1024 * 1024 bytes"
+        )
     if not _is_unit(unit):
-        raise complaint(f"{unit!r} is no unit", "write K, M, G or T, with B or without: powers of 1024")
+        raise invalid_value(f"{unit!r} is no unit", "write K, M, G or T, with B or without: powers of 1024")
     return _exact(Decimal(units.SIZES[units.unit_of(unit)]) / (units.MEGABYTE if is_size else 1))
 
 
@@ -223,9 +225,11 @@ def _is_unit(word: str) -> bool:
 
 def _slot(name: str) -> str:
     if name == "CAMPAIGN_ID":
-        raise complaint("the campaign has no number yet when its amounts are computed", "use {index} or a parameter")
+        raise invalid_value(
+            "the campaign has no number yet when its amounts are computed", "use {index} or a parameter"
+        )
     if not _SLOT.fullmatch(name):
-        raise complaint(f"{{{name}}} is no name of a parameter", _SPELLING)
+        raise invalid_value(f"{{{name}}} is no name of a parameter", _SPELLING)
     return name
 
 

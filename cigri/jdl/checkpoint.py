@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from cigri.formats.units import HOW_DURATION
 from cigri.jdl.optional_settings import OptionalSettings, wish
-from cigri.jdl.problems import complaint, wrong
+from cigri.jdl.problems import invalid_value, unexpected_value
 from cigri.jdl.value_types import Line, Seconds, whole_seconds
 
 # With their numbers on Linux. A shell lets the commands that it starts in the background ignore INT and QUIT.
@@ -21,13 +21,13 @@ def _signal(value: str) -> str:
     name = value.upper().removeprefix("SIG")
     name = numbers.get(name, name)
     if name not in SIGNALS:
-        raise wrong(f"one of the signals {', '.join(SIGNALS)}", value)
+        raise unexpected_value(f"one of the signals {', '.join(SIGNALS)}", value)
     return name
 
 
 def _period(value: object) -> object:
     if isinstance(value, str) and value.isalpha() and value != "never":
-        raise wrong("a duration, or 'never'", value, HOW_DURATION)
+        raise unexpected_value("a duration, or 'never'", value, HOW_DURATION)
     return value if value == "never" else whole_seconds(value)
 
 
@@ -45,7 +45,7 @@ def _fits(checkpoint: CheckpointSettings | None, info: ValidationInfo) -> Checkp
     walltime = info.data.get("walltime")
     if checkpoint is not None and walltime is not None and checkpoint.before_walltime >= walltime:
         message = f"before_walltime ({checkpoint.before_walltime} s) is not less than the walltime ({walltime} s)"
-        raise complaint(message, "give the task some time to work before it is asked to save")
+        raise invalid_value(message, "give the task some time to work before it is asked to save")
     return checkpoint
 
 

@@ -13,6 +13,7 @@ from cigri.jdl.outputs import CollectOutputs, CollectSettings, Outputs
 from cigri.jdl.resources import JobResources
 from cigri.jdl.task_inputs import TaskInputsOrNone
 from cigri.jdl.value_types import (
+    BooleanField,
     CommandLine,
     Directory,
     Environment,
@@ -22,7 +23,6 @@ from cigri.jdl.value_types import (
     Natural,
     Positive,
     Seconds,
-    Truth,
     TypeOfJobs,
     TypesOfJobs,
 )
@@ -51,7 +51,7 @@ class ClusterSettings(BaseModel):
 
     exec_file: CommandLine
     exec_directory: Directory = "$HOME"
-    own_directory: Truth = False
+    own_directory: BooleanField = False
     environment: Environment = {}
     resources: JobResources = JobResources()
     walltime: Seconds = 3600
@@ -67,14 +67,14 @@ class ClusterSettings(BaseModel):
     algorithm: AlgorithmOrNone = ""
     retries: Natural = 0
     checkpoint: CheckpointOrNone = None
-    idempotent: Truth = False
+    idempotent: BooleanField = False
     inputs: Inputs = ()
     task_inputs: TaskInputsOrNone = None
     outputs: Annotated[Outputs, Field(validation_alias=AliasChoices("outputs", "output_file"))] = ()
     collect: CollectOutputs = CollectSettings()
-    temporal_grouping: Truth = True
-    dimensional_grouping: Truth = True
-    keep_tmp: Truth = False
+    temporal_grouping: BooleanField = True
+    dimensional_grouping: BooleanField = True
+    keep_tmp: BooleanField = False
     prologue: Lines = ()
     prologue_walltime: Seconds | None = None
     epilogue: Lines = ()

@@ -202,7 +202,7 @@ class ManualCommand(NamedTuple):
     line: str
 
 
-def by_hand(settings: ClusterSettings, parameter: object, campaign_id: int, number: int) -> ManualCommand:
+def manual_command(settings: ClusterSettings, parameter: object, campaign_id: int, number: int) -> ManualCommand:
     """One task, of a parameter as it was stored."""
     given = cast(Parameter, parameter)  # it was checked when it was submitted
     command = CommandTemplate(settings, names_of(given))

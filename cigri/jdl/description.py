@@ -12,11 +12,11 @@ from cigri.jdl.cluster_settings import ClusterSettings
 from cigri.jdl.notify import Notify
 from cigri.jdl.parameters import Parameter, names_of
 from cigri.jdl.replication import ReplicationOrNone, ReplicationSettings
-from cigri.jdl.requirements import Raw, RequirementsOrNone
+from cigri.jdl.requirements import RawRequirements, RequirementsOrNone
 from cigri.jdl.sweep import SizedIterable
 from cigri.jdl.value_types import Line, Name, Priority
 
-CampaignType = Literal["default", "test"]
+CampaignTypeName = Literal["default", "test"]
 
 
 class CampaignFields(BaseModel):
@@ -25,7 +25,7 @@ class CampaignFields(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Name
-    campaign_type: CampaignType = "default"
+    campaign_type: CampaignTypeName = "default"
     scheduler: Line = ""
     project: Line = ""
     replicate: ReplicationOrNone = None
@@ -48,11 +48,11 @@ class CampaignDescription:
     name: str
     clusters: dict[str, ClusterSettings]
     tasks: SizedIterable[Parameter] = field(repr=False)
-    campaign_type: CampaignType = "default"
+    campaign_type: CampaignTypeName = "default"
     scheduler: str = ""
     project: str = ""
     replicate: ReplicationSettings | None = None
-    requirements: Raw | None = None
+    requirements: RawRequirements | None = None
     anywhere: ClusterSettings | None = None
     spare: dict[str, ClusterSettings] = field(default_factory=dict)
     priority: int = 0

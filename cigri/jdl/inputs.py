@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
 from cigri.jdl.outputs import require_one_directory
-from cigri.jdl.problems import complaint, shown, wrong
+from cigri.jdl.problems import invalid_value, shown, unexpected_value
 from cigri.jdl.value_types import unsendable
 
 SHA256 = re.compile("[0-9a-f]{64}")
@@ -22,12 +22,14 @@ UNREAD = "`gridsub` reads and sends it; what calls the portal itself sends it to
 def checked_name(value: str) -> str:
     """Of an input, where a task finds it, below its directory."""
     if fault := unsendable(value):
-        raise complaint(fault)
+        raise invalid_value(fault)
     parts = value.split("/")
     if value.startswith("/") or not all(parts) or {".", ".."} & {*parts}:
-        raise complaint(f"{shown(value)} is no name below the directory of a task: a relative one, without . and ..")
+        raise invalid_value(
+            f"{shown(value)} is no name below the directory of a task: a relative one, without . and .."
+        )
     if len(value) > LONGEST_PATH or any(len(part.encode()) > LONGEST_PART for part in parts):
-        raise complaint("this name is too long")
+        raise invalid_value("this name is too long")
     return value
 
 
@@ -47,12 +49,14 @@ def _read(value: object) -> object:
     """As a list of those that were read."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         if len(value) > MOST_INPUTS:
-            raise complaint(f"{len(value)} inputs are more than {MOST_INPUTS}", "name the directory that holds them")
+            raise invalid_value(
+                f"{len(value)} inputs are more than {MOST_INPUTS}", "name the directory that holds them"
+            )
         for each in value:
             if isinstance(each, str) or (isinstance(each, dict) and "sha256" not in each):
-                raise wrong("an input that was read", each, UNREAD)
+                raise unexpected_value("an input that was read", each, UNREAD)
         return tuple(value)
-    raise wrong("a list of files and directories", value)
+    raise unexpected_value("a list of files and directories", value)
 
 
 def _apart(inputs: tuple[InputFile, ...], info: ValidationInfo) -> tuple[InputFile, ...]:
@@ -63,12 +67,12 @@ def _apart(inputs: tuple[InputFile, ...], info: ValidationInfo) -> tuple[InputFi
     places = {*names}
     for name, following in pairwise(names):
         if name == following:
-            raise complaint(f"two inputs are to be {shown(name)}", "write {from: ..., to: another name}")
+            raise invalid_value(f"two inputs are to be {shown(name)}", "write {from: ..., to: another name}")
     for name in names:
         above = name.rpartition("/")[0]
         while above:
             if above in places:
-                raise complaint(f"{shown(name)} would lie in {shown(above)}, which is an input itself")
+                raise invalid_value(f"{shown(name)} would lie in {shown(above)}, which is an input itself")
             above = above.rpartition("/")[0]
     return inputs
 

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from cigri.jdl.problems import complaint, did_you_mean, wrong
+from cigri.jdl.problems import did_you_mean, invalid_value, unexpected_value
 
 
 class OptionalSettings(BaseModel):
@@ -20,11 +20,11 @@ class OptionalSettings(BaseModel):
         if isinstance(value, cls):
             return value
         if not isinstance(value, dict):
-            raise wrong("an object, or true", value, f"write {{}} for the usual {cls.usual}")
+            raise unexpected_value("an object, or true", value, f"write {{}} for the usual {cls.usual}")
         for name in value:
             if name not in cls.model_fields:
                 hint = did_you_mean(name, cls.model_fields) or f"there are {', '.join(cls.model_fields)}"
-                raise complaint(f"{name!r} is unknown here", hint)
+                raise invalid_value(f"{name!r} is unknown here", hint)
         return value
 
 

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from cigri.jdl.amounts import read_amount
 from cigri.jdl.optional_settings import OptionalSettings
-from cigri.jdl.problems import complaint, shown, wrong
+from cigri.jdl.problems import invalid_value, shown, unexpected_value
 from cigri.jdl.value_types import HOME, Line, Seconds, Text
 from cigri.outputs.destination import NUMBER
 
@@ -24,22 +24,22 @@ def _destination(text: str) -> str:
     """Without the steps that lead nowhere; the task's number stands in one place, at the end where none is named."""
     if not text.startswith("/"):
         hint = "`gridsub` makes it one from the directory of the description; what calls the portal names it from / on"
-        raise wrong("a path from / on", text, hint)
+        raise unexpected_value("a path from / on", text, hint)
     steps = [step for step in text.split("/") if step not in ("", ".")]
     if ".." in steps:
-        raise complaint("leads through ..", "name the directory itself")
+        raise invalid_value("leads through ..", "name the directory itself")
     if not any(step != NUMBER for step in steps):
-        raise complaint("names no directory", "for example results/{number}")
+        raise invalid_value("names no directory", "for example results/{number}")
     slots = _SLOTS.findall(text)
     if set(slots) - {NUMBER} or len(slots) > 1 or "{" in text.replace(NUMBER, "") or "}" in text.replace(NUMBER, ""):
-        raise complaint(f"{shown(text)}: {NUMBER} is all that is replaced, once, by the number of the task")
+        raise invalid_value(f"{shown(text)}: {NUMBER} is all that is replaced, once, by the number of the task")
     return "/".join(["", *steps, *([] if slots else [NUMBER])])
 
 
 def _megabytes(value: object) -> int:
     amount = read_amount(value, is_size=True)
     if isinstance(amount, str) or amount < 1:
-        raise wrong("an amount that is the same for all tasks, 1 MB or more", value, "for example '100 MB'")
+        raise unexpected_value("an amount that is the same for all tasks, 1 MB or more", value, "for example '100 MB'")
     return amount
 
 
@@ -62,31 +62,31 @@ def _patterns(value: object) -> object:
     if isinstance(value, str):
         value = [value]
     if not isinstance(value, list | tuple):
-        raise wrong("a list of names and patterns", value, 'for example ["result.h5", "log/*.txt"]')
+        raise unexpected_value("a list of names and patterns", value, 'for example ["result.h5", "log/*.txt"]')
     if len(value) > MOST_PATTERNS:
-        raise complaint(f"these are {len(value)}; there are {MOST_PATTERNS} at most", "write * for what is alike")
+        raise invalid_value(f"these are {len(value)}; there are {MOST_PATTERNS} at most", "write * for what is alike")
     return value
 
 
 def _pattern(text: str) -> str:
     """Without the steps that lead nowhere."""
     if _ENDS_OF_LINES.search(text):
-        raise complaint("holds the end of a line", "write ? in its place")
+        raise invalid_value("holds the end of a line", "write ? in its place")
     if len(text) > LONGEST_PATTERN:
-        raise complaint(f"has more than {LONGEST_PATTERN} characters", "write * for a part of it")
+        raise invalid_value(f"has more than {LONGEST_PATTERN} characters", "write * for a part of it")
     if text.startswith("/") or HOME.match(text):
-        raise complaint("is not below the directory of the task", "write it relative to where the task runs")
+        raise invalid_value("is not below the directory of the task", "write it relative to where the task runs")
     steps = [step for step in text.split("/") if step not in ("", ".")]
     if ".." in steps:
-        raise complaint("leads out of the directory of the task by ..", "have the task write its files below it")
+        raise invalid_value("leads out of the directory of the task by ..", "have the task write its files below it")
     if not steps:
-        raise complaint("names no file", "write a name, or * for all files")
+        raise invalid_value("names no file", "write a name, or * for all files")
     if "\\" in text:
-        raise complaint("holds a backslash, which has no meaning here", "write [*] for a star itself")
+        raise invalid_value("holds a backslash, which has no meaning here", "write [*] for a star itself")
     if "**" in text:
-        raise complaint("** is no pattern", "write * for each step of the path, or the name of the directory")
+        raise invalid_value("** is no pattern", "write * for each step of the path, or the name of the directory")
     if "[" in _BRACKETS.sub("", text):
-        raise complaint("a [ is not closed", "write [[] for a bracket itself")
+        raise invalid_value("a [ is not closed", "write [[] for a bracket itself")
     return "/".join(steps)
 
 
@@ -95,7 +95,7 @@ def require_one_directory(info: ValidationInfo) -> None:
     continues = info.data.get("checkpoint") is not None or info.data.get("idempotent")
     if continues and info.data.get("own_directory"):
         message = "a task that is continued would not find its files: each attempt runs in a fresh directory"
-        raise complaint(message, "name an exec_directory")
+        raise invalid_value(message, "name an exec_directory")
 
 
 def _fits(outputs: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
@@ -113,7 +113,9 @@ Outputs = Annotated[
 def _has_outputs(collect: CollectSettings, info: ValidationInfo) -> CollectSettings:
     """What tasks print is brought by `gridget` in any case."""
     if collect.to and not info.data.get("outputs", ()):
-        raise complaint("nothing is to be collected", 'name files in outputs, for example ["result.h5", "log/*.txt"]')
+        raise invalid_value(
+            "nothing is to be collected", 'name files in outputs, for example ["result.h5", "log/*.txt"]'
+        )
     return collect
 
 

@@ -75,12 +75,12 @@ class ProblemCounter:
             self._problems.append(DescriptionProblem(place, f"{self._count - MOST_SHOWN} more {self._others}"))
 
 
-def wrong(expected: str, value: object, hint: str = "") -> PydanticCustomError:
+def unexpected_value(expected: str, value: object, hint: str = "") -> PydanticCustomError:
     """An error for pydantic: the value is not what its field takes."""
-    return complaint(f"expected {expected}, not {shown(value)}", hint)
+    return invalid_value(f"expected {expected}, not {shown(value)}", hint)
 
 
-def complaint(message: str, hint: str = "") -> PydanticCustomError:
+def invalid_value(message: str, hint: str = "") -> PydanticCustomError:
     """An error for pydantic: the value is of the right kind, but cannot be obeyed."""
     return PydanticCustomError("cigri", "{message}", {"message": message, "hint": hint})
 

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, BeforeValidator
 
 from cigri.jdl.optional_settings import OptionalSettings, wish
-from cigri.jdl.problems import complaint, wrong
+from cigri.jdl.problems import invalid_value, unexpected_value
 from cigri.jdl.value_types import Positive
 
 MOST_REPLICAS = 10
@@ -18,13 +18,13 @@ def _share(value: object) -> float:
     except ValueError:
         share = math.nan
     if not 0 < share <= 1:
-        raise wrong("a share above 0, at most 1", value, "0.05 is 5 % of the core-seconds used so far")
+        raise unexpected_value("a share above 0, at most 1", value, "0.05 is 5 % of the core-seconds used so far")
     return share
 
 
 def _few(value: int) -> int:
     if value > MOST_REPLICAS:
-        raise complaint(f"{value} replicas of a task at a time are too many", f"{MOST_REPLICAS} at the most")
+        raise invalid_value(f"{value} replicas of a task at a time are too many", f"{MOST_REPLICAS} at the most")
     return value
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from cigri.drivers import ResourceRequest
 from cigri.jdl.amounts import read_amount
-from cigri.jdl.problems import complaint, wrong
+from cigri.jdl.problems import invalid_value, unexpected_value
 from cigri.jdl.value_types import IDENTIFIER, LONGEST_LINE, Line, Positive
 
 NODE_LEVELS = ("nodes", "network_address", "host")
@@ -26,12 +26,12 @@ def _cores(value: object) -> object:
     """Offers, quotas and forecasts reckon with one number of cores for all jobs of a campaign on a cluster."""
     if isinstance(value, str) and "{" in value:
         hint = "write a campaign for each number"
-        raise complaint(f"all tasks of a campaign have as many on a cluster, so {value!r} cannot be obeyed", hint)
+        raise invalid_value(f"all tasks of a campaign have as many on a cluster, so {value!r} cannot be obeyed", hint)
     return value
 
 
 Cores = Annotated[Positive, BeforeValidator(_cores)]
-Size = Annotated[int | str, BeforeValidator(partial(read_amount, is_size=True))]
+SizeField = Annotated[int | str, BeforeValidator(partial(read_amount, is_size=True))]
 Count = Annotated[int | str, BeforeValidator(partial(read_amount, is_size=False))]
 """A number, or a formula of which each task makes its own."""
 
@@ -50,8 +50,8 @@ class JobResources(BaseModel):
 
     cpu: Cores = 1
     nodes: Cores = 1
-    mem: Size = 0
-    tmp: Size = 0
+    mem: SizeField = 0
+    tmp: SizeField = 0
     native: tuple[Line, ...] = ()
     __pydantic_extra__: dict[str, Count]
 
@@ -65,7 +65,7 @@ class JobResources(BaseModel):
         if isinstance(value, dict):
             _check_names(value)
         elif not isinstance(value, JobResources):
-            raise wrong("resources", value, _SPELLING)
+            raise unexpected_value("resources", value, _SPELLING)
         return value
 
     @property
@@ -96,18 +96,20 @@ def _check_names(names: Iterable[str]) -> None:
     seen: dict[str, str] = {}
     for name in names:
         if name in MISNAMED:
-            raise complaint(f"{name!r} is called {MISNAMED[name]!r} here")
+            raise invalid_value(f"{name!r} is called {MISNAMED[name]!r} here")
         if not IDENTIFIER.fullmatch(name):
-            raise complaint(f"{name!r} is no name of a resource", "letters, digits and _ only")
+            raise invalid_value(f"{name!r} is no name of a resource", "letters, digits and _ only")
         if other := seen.get(name.upper()):
-            raise complaint(f"{name!r} and {other!r} are one name in capitals", "give them names that differ in more")
+            raise invalid_value(
+                f"{name!r} and {other!r} are one name in capitals", "give them names that differ in more"
+            )
         seen[name.upper()] = name
 
 
 def _from_hierarchy(text: str) -> dict[str, Any]:
     """Sockets (`cpu`) times cores are our cores; what is more than nodes, sockets and cores stays in OAR's words."""
     if len(text) > LONGEST_LINE:
-        raise wrong("resources in fewer words", text, _SPELLING)
+        raise unexpected_value("resources in fewer words", text, _SPELLING)
     groups = [_group(group, text) for group in _split(text.strip())]
     if len(groups) > 1 or not groups[0].is_plain:
         return {**_shape(groups), "native": (text.strip(),)}
@@ -119,10 +121,10 @@ def _from_alternatives(texts: Sequence[object]) -> dict[str, Any]:
     shapes = []
     for text in texts:
         if not isinstance(text, str):
-            raise wrong("resources", text, _SPELLING)
+            raise unexpected_value("resources", text, _SPELLING)
         shapes.append(_from_hierarchy(text))
     if not shapes:
-        raise wrong("resources", texts, _SPELLING)
+        raise unexpected_value("resources", texts, _SPELLING)
     if len(shapes) == 1:
         return shapes[0]
     largest = max(shapes, key=lambda shape: int(shape["nodes"]) * int(shape["cpu"]))
@@ -145,10 +147,10 @@ def _shape(groups: Sequence[_HierarchyGroup]) -> dict[str, Any]:
 def _split(text: str) -> list[str]:
     """At each `+` that is in no braces."""
     if "{" in _CONDITION.sub("", text) or "}" in _CONDITION.sub("", text):
-        raise complaint(f"{text!r}: braces are not closed, or stand one in the other", _SPELLING)
+        raise invalid_value(f"{text!r}: braces are not closed, or stand one in the other", _SPELLING)
     parts = re.findall(r"(?:\{[^{}]*\}|[^+{}])+", text)
     if len(parts) != _CONDITION.sub("", text).count("+") + 1:
-        raise complaint(f"{text!r}: a group beside '+' is empty", _SPELLING)
+        raise invalid_value(f"{text!r}: a group beside '+' is empty", _SPELLING)
     return parts
 
 
@@ -159,12 +161,12 @@ def _group(part: str, text: str) -> _HierarchyGroup:
     for level in part.strip()[condition.end() if condition else 0 :].strip().removeprefix("/").split("/"):
         name, amount = _level(level.strip(), text)
         if name in levels:
-            raise complaint(f"the level {name!r} is given twice in {text!r}")
+            raise invalid_value(f"the level {name!r} is given twice in {text!r}")
         levels[name] = amount
     in_order = [name for name in ("nodes", "cpu", "core") if name in levels]
     order = [name for name in levels if name in in_order]
     if order != in_order:
-        raise complaint(f"the levels of {text!r} are not in order", _SPELLING)
+        raise invalid_value(f"the levels of {text!r} are not in order", _SPELLING)
     is_plain = not condition and order == list(levels) and "core" in levels and None not in levels.values()
     outer = list(levels.values())[: list(levels).index("nodes") + 1] if "nodes" in levels else []
     inner = list(levels.values())[len(outer) :]
@@ -175,15 +177,15 @@ def _group(part: str, text: str) -> _HierarchyGroup:
 def _level(part: str, text: str) -> tuple[str, int | None]:
     """Name and amount; None is as many as there are."""
     if "," in part:
-        raise complaint(f"{text!r}: no walltime is understood here", "write it in 'walltime'")
+        raise invalid_value(f"{text!r}: no walltime is understood here", "write it in 'walltime'")
     match = _LEVEL.fullmatch(part)
     if match is None:
-        raise complaint(f"{text!r}: {part!r} is not understood", _SPELLING)
+        raise invalid_value(f"{text!r}: {part!r} is not understood", _SPELLING)
     name = "nodes" if match[1] in NODE_LEVELS else "core" if match[1] in CORE_LEVELS else match[1]
     if right := NOT_OAR.get(name):
-        raise complaint(f"{text!r}: the level {name!r} is called {right!r} in OAR's words")
+        raise invalid_value(f"{text!r}: the level {name!r} is called {right!r} in OAR's words")
     if match[2] in OAR_AMOUNTS:
         return name, None
     if not re.fullmatch("[1-9][0-9]{0,8}", match[2]):
-        raise complaint(f"{text!r}: {name} takes a whole number, 1 or more, not {match[2]!r}")
+        raise invalid_value(f"{text!r}: {name} takes a whole number, 1 or more, not {match[2]!r}")
     return name, int(match[2])

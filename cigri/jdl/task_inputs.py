@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from cigri.jdl.inputs import SHA256, UNREAD, checked_name
 from cigri.jdl.outputs import require_one_directory
-from cigri.jdl.problems import complaint, shown, wrong
+from cigri.jdl.problems import invalid_value, shown, unexpected_value
 
 MOST_OF_A_TASK = 100
 _PLACEHOLDER = re.compile(r"\{[A-Za-z_][A-Za-z0-9_]*\}")
@@ -42,8 +42,8 @@ def _read(value: object) -> object:
     if value is None or value == [] or isinstance(value, TaskInputs | dict):
         return value or None
     if isinstance(value, str | Sequence):
-        raise wrong("files of tasks that were read", value, UNREAD)
-    raise wrong("a list of files", value)
+        raise unexpected_value("files of tasks that were read", value, UNREAD)
+    raise unexpected_value("a list of files", value)
 
 
 def _apart(wanted: TaskInputs | None, info: ValidationInfo) -> TaskInputs | None:
@@ -55,7 +55,7 @@ def _apart(wanted: TaskInputs | None, info: ValidationInfo) -> TaskInputs | None
     for file in wanted.files:
         if file.to in taken:
             hint = "write {from: ..., to: another name}"
-            raise complaint(f"two inputs are to be {shown(_PLACEHOLDER.sub('?', file.to))}", hint)
+            raise invalid_value(f"two inputs are to be {shown(_PLACEHOLDER.sub('?', file.to))}", hint)
         taken.add(file.to)
     return wanted
 

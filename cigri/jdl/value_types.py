@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator
 from cigri.estimates.clamping import LARGEST_INTEGER
 from cigri.formats.priority import HOW_PRIORITY, MOST_PRIORITY
 from cigri.formats.units import HOW_DURATION, read_duration
-from cigri.jdl.problems import complaint, did_you_mean, wrong
+from cigri.jdl.problems import did_you_mean, invalid_value, unexpected_value
 from cigri.jdl.quoting import expanded_by_sh, is_balanced, split
 
 LONGEST_LINE = 4000
@@ -42,29 +42,29 @@ def _text(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):
-        raise wrong("text", value, "put it in quotes")
+        raise unexpected_value("text", value, "put it in quotes")
     if fault := unsendable(value):
-        raise complaint(fault)
+        raise invalid_value(fault)
     return value
 
 
 def _printed(value: object) -> str:
     text = _text(value).strip()
     if _CONTROL.search(text):
-        raise wrong("one line without control characters", value)
+        raise unexpected_value("one line without control characters", value)
     return text
 
 
 def line(value: object) -> str:
     text = _printed(value)
     if len(text) > LONGEST_LINE:
-        raise wrong(f"a line of at most {LONGEST_LINE} characters", value)
+        raise unexpected_value(f"a line of at most {LONGEST_LINE} characters", value)
     return text
 
 
 def _filled(value: str) -> str:
     if not value:
-        raise wrong("some text", value)
+        raise unexpected_value("some text", value)
     return value
 
 
@@ -77,7 +77,7 @@ def whole(minimum: int) -> Callable[[object], int]:
         if isinstance(value, float) and math.isfinite(value) and value == int(value):
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= LARGEST_INTEGER:
-            raise wrong(f"a whole number, {minimum} or more", value)
+            raise unexpected_value(f"a whole number, {minimum} or more", value)
         return value
 
     return read
@@ -87,7 +87,7 @@ def _priority(value: object) -> int:
     if isinstance(value, str) and re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", value):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MOST_PRIORITY:
-        raise wrong(HOW_PRIORITY, value, "higher goes first among yours")
+        raise unexpected_value(HOW_PRIORITY, value, "higher goes first among yours")
     return value
 
 
@@ -100,14 +100,14 @@ def whole_seconds(value: object) -> int:
     try:
         return whole(1)(value)
     except ValueError:
-        raise wrong("a duration", value, HOW_DURATION) from None
+        raise unexpected_value("a duration", value, HOW_DURATION) from None
 
 
 def _duration(text: str) -> Decimal | None:
     try:
         return read_duration(text)
     except ValueError as error:
-        raise complaint(str(error)) from None
+        raise invalid_value(str(error)) from None
 
 
 def truth(value: object) -> bool:
@@ -115,7 +115,7 @@ def truth(value: object) -> bool:
     if isinstance(value, str) and value.strip().lower() in ("true", "false", ""):
         value = value.strip().lower() == "true"
     if not isinstance(value, bool):
-        raise wrong("true or false", value)
+        raise unexpected_value("true or false", value)
     return value
 
 
@@ -123,7 +123,7 @@ def _several_lines(value: object) -> object:
     if isinstance(value, str):
         return value.splitlines()
     if not isinstance(value, list | tuple):
-        raise wrong("a list of sh lines, or one string", value)
+        raise unexpected_value("a list of sh lines, or one string", value)
     return value
 
 
@@ -131,7 +131,7 @@ def _job_type(value: object) -> str:
     word = line(value).lower().replace("besteffort", "best-effort")
     types = get_args(JobType)
     if word not in types:
-        raise wrong(f"one of {', '.join(map(repr, types))}", value, did_you_mean(word, types))
+        raise unexpected_value(f"one of {', '.join(map(repr, types))}", value, did_you_mean(word, types))
     return word
 
 
@@ -140,58 +140,58 @@ def _types(value: object) -> object:
     if isinstance(value, str):
         return [word.strip() for word in _TYPES.findall(value) if word.strip()]
     if not isinstance(value, list | tuple):
-        raise wrong("the batch system's own types of jobs", value, "write them in a list")
+        raise unexpected_value("the batch system's own types of jobs", value, "write them in a list")
     return value
 
 
 def _mapping(value: object) -> object:
     if not isinstance(value, dict):
-        raise wrong("an object of names and values", value)
+        raise unexpected_value("an object of names and values", value)
     return value
 
 
 def _limit_name(name: str) -> str:
     if not LIMIT_NAME.fullmatch(name):
-        raise complaint("is no name of a limit", "letters, digits, '.', '_' and '-' only")
+        raise invalid_value("is no name of a limit", "letters, digits, '.', '_' and '-' only")
     return name
 
 
 def _variable(name: str) -> str:
     if not IDENTIFIER.fullmatch(name):
-        raise complaint("is no name of an environment variable", "letters, digits and _ only, no digit first")
+        raise invalid_value("is no name of an environment variable", "letters, digits and _ only, no digit first")
     if name.startswith("CIGRI_"):
-        raise complaint("names that start with CIGRI_ are set by CiGri itself")
+        raise invalid_value("names that start with CIGRI_ are set by CiGri itself")
     return name
 
 
 def _variable_value(value: str) -> str:
     if HOME.match(value) or "{HOME}" in value:
-        raise complaint("nothing but {parameters} is replaced in a value, the home neither", "write the whole path")
+        raise invalid_value("nothing but {parameters} is replaced in a value, the home neither", "write the whole path")
     return value
 
 
 def _command_line(value: str) -> str:
     if not is_balanced(value):
-        raise complaint("a quote is not closed, or a backslash ends the line")
+        raise invalid_value("a quote is not closed, or a backslash ends the line")
     words = split(value)
     if not words or not words[0]:
-        raise wrong("a command", value)
+        raise unexpected_value("a command", value)
     if piece := expanded_by_sh(value):
-        raise complaint(
+        raise invalid_value(
             f"no shell reads this line, so {piece} would not do its work",
             "quote it if it is meant as it is; else put the line in a script, or write sh -c '...'",
         )
     if _ASSIGNMENT.match(words[0]):
-        raise complaint("the line starts with an assignment, not a command", "set the variable in 'environment'")
+        raise invalid_value("the line starts with an assignment, not a command", "set the variable in 'environment'")
     for word in words:
         if _HOME_INSIDE.search(word):
-            raise complaint(f"{{HOME}} is understood at the head of a word only, not inside {word!r}")
+            raise invalid_value(f"{{HOME}} is understood at the head of a word only, not inside {word!r}")
     return value
 
 
 def _directory(value: str) -> str:
     if "$" in HOME.sub("", value, count=1) or _HOME_INSIDE.search(value):
-        raise complaint("only the home at its head is replaced in a directory, no other variable")
+        raise invalid_value("only the home at its head is replaced in a directory, no other variable")
     return value
 
 
@@ -202,7 +202,7 @@ Natural = Annotated[int, BeforeValidator(whole(0))]
 Positive = Annotated[int, BeforeValidator(whole(1))]
 Priority = Annotated[int, BeforeValidator(_priority)]
 Seconds = Annotated[int, BeforeValidator(whole_seconds)]
-Truth = Annotated[bool, BeforeValidator(truth)]
+BooleanField = Annotated[bool, BeforeValidator(truth)]
 Lines = Annotated[tuple[Text, ...], BeforeValidator(_several_lines)]
 TypeOfJobs = Annotated[JobType, BeforeValidator(_job_type)]
 TypesOfJobs = Annotated[tuple[Annotated[Line, AfterValidator(_filled)], ...], BeforeValidator(_types)]

@@ -5,7 +5,7 @@ from cigri.states import CampaignType
 USUAL_SCHEDULER = "workqueue"  # of campaigns that name none, where no setting says otherwise
 
 
-def serving(
+def active_scheduler(
     type: CampaignType, named: str, default: str, *, has_done: bool, has_waiting: bool, is_replicated: bool
 ) -> str:
     """`named` in the description goes before `default`; `has_done`: a task of it has succeeded.

@@ -131,7 +131,7 @@ def outcome_of_state(state: RemoteJobState, kill: KillReason | None, *, has_begu
             return Outcome.LOST
 
 
-def judge(outcome: Outcome, past: AttemptCounts, limits: JobSettings) -> TaskVerdict:
+def decide_verdict(outcome: Outcome, past: AttemptCounts, limits: JobSettings) -> TaskVerdict:
     """Success is done; its own faults are retried as the campaign allows; the grid's faults are free, bounded."""
     if outcome is Outcome.SUCCESS:
         return TaskVerdict(TaskState.DONE, RESUBMITTED_PRIORITY)

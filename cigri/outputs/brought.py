@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cigri.errors import UsageError
-from cigri.formats.untrusted_text import one_line
+from cigri.formats.untrusted_text import escape_line
 from cigri.outputs.confined_directory import ConfinedDirectory
 
 LIST = ".gridget"
@@ -61,7 +61,7 @@ class OutputFile(NamedTuple):
         return True
 
 
-Thing = Output | OutputFile
+DownloadedItem = Output | OutputFile
 
 
 class Brought:
@@ -82,7 +82,7 @@ class Brought:
         for line in lines[1:]:
             self._keep(str(line["name"]), (int(str(line["attempt"])), int(str(line["size"]))))
 
-    def holds(self, thing: Thing) -> bool:
+    def holds(self, thing: DownloadedItem) -> bool:
         """Is it here, whole? What was empty may have no file."""
         attempt, size = self._known.get(thing.name, (None, 0))
         has_none = size == 0 and not thing.is_file_though_empty
@@ -94,33 +94,33 @@ class Brought:
         files = [OutputFile(number, attempt, path) for path in paths]
         return {file: self._known[file.name][1] for file in files if self.holds(file)}
 
-    def is_foreign(self, thing: Thing) -> bool:
+    def is_foreign(self, thing: DownloadedItem) -> bool:
         """Does something lie in its place that we have not made?"""
         if thing.name in self._known or self._target.find(thing.name) is None:
             return False
         return not self._target.is_same(thing.name, thing.part)
 
-    def stays(self, thing: Thing) -> str:
+    def stays(self, thing: DownloadedItem) -> str:
         """What is said of such a one."""
-        place = one_line(str(self.place / thing.name))
+        place = escape_line(str(self.place / thing.name))
         return f"{place} was not made by gridget, so it stays: move it, or name another directory"
 
-    def shown(self, thing: Thing) -> str:
+    def shown(self, thing: DownloadedItem) -> str:
         """Its place, for a person."""
         return f"{self.place}/{thing.name}"
 
-    def begun(self, thing: Thing) -> int:
+    def begun(self, thing: DownloadedItem) -> int:
         """How many bytes of it are here already."""
         return self._target.size(thing.part) or 0
 
-    def add(self, thing: Thing, offset: int, content: bytes) -> None:
+    def add(self, thing: DownloadedItem, offset: int, content: bytes) -> None:
         """Write a piece in its place; what was behind it is gone."""
         with open(self._target.open(thing.part, os.O_WRONLY | os.O_CREAT), "wb") as file:
             file.truncate(offset)
             file.seek(offset)
             file.write(content)
 
-    def finish(self, thing: Thing, size: int) -> None:
+    def finish(self, thing: DownloadedItem, size: int) -> None:
         """All of it is written; FileExistsError where somebody else has put something in its place."""
         if not size and not thing.is_file_though_empty:
             self._note(thing, size)
@@ -141,7 +141,7 @@ class Brought:
             self._write({"name": name, "attempt": 0, "size": -1})
             self._keep(name, (0, -1))
 
-    def _link(self, thing: Thing) -> bool:
+    def _link(self, thing: DownloadedItem) -> bool:
         """In its place beside its other name, by which it is known as ours; False where files have one name only."""
         if self._target.is_same(thing.name, thing.part):
             return True
@@ -155,7 +155,7 @@ class Brought:
             return False
         return True
 
-    def _note(self, thing: Thing, size: int) -> None:
+    def _note(self, thing: DownloadedItem, size: int) -> None:
         self._write({"name": thing.name, "attempt": thing.attempt, "size": size})
         self._keep(thing.name, (thing.attempt, size))
 

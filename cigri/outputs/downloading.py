@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from cigri.errors import CigriError
 from cigri.formats.units import as_size
-from cigri.formats.untrusted_text import leads_below, one_line
+from cigri.formats.untrusted_text import escape_line, leads_below
 from cigri.outputs.brought import OutputFile
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -143,11 +143,11 @@ class OutputDownloader:
         except OSError as error:
             if error.errno in FULL:
                 raise
-            self._progress.wrong.append(f"{one_line(self._sink.shown(file))}: {error.strerror}")
+            self._progress.wrong.append(f"{escape_line(self._sink.shown(file))}: {error.strerror}")
         return file
 
     def _bring_file(self, file: OutputFile, content: bytes, whole: int) -> None:
-        shown = one_line(self._sink.shown(file))
+        shown = escape_line(self._sink.shown(file))
         if self._sink.is_foreign(file):
             message = f"{shown} was not made by gridget, so it stays: move it, or name another directory"
             self._progress.wrong.append(message)

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from cigri.api_models.campaigns import CampaignClusterView, CampaignView, ClusterTestAttempt, ClusterTestResult
 from cigri.formats.units import as_duration
-from cigri.presentation.run_status import obstacle
+from cigri.presentation.run_status import run_status
 from cigri.states import JobState, TaskState
 
 IN_ITS_TURN = ("ok", "full")  # obstacles that need nobody's doing
@@ -34,7 +34,7 @@ def _result(
             return ClusterTestResult(tested, "cancelled", "")
     if tested.job_state is JobState.RUNNING:
         return ClusterTestResult(tested, "running", f"on {tested.node}" if tested.node else "")
-    way = obstacle(campaign, part, now)
+    way = run_status(campaign, part, now)
     if way.state == "prologue":
         return ClusterTestResult(tested, "prologue", way.explanation)
     if way.state in IN_ITS_TURN:

@@ -35,13 +35,13 @@ class TaskFailure(NamedTuple):
     event_id: int | None = None
 
 
-def last_said(message: str) -> str:
+def last_stderr_line(message: str) -> str:
     """The last line of standard error that an event's message holds."""
     _, _, said = message.partition(STDERR)
     return next((line.strip() for line in reversed(said.replace(NEWLINE, "\n").splitlines()) if line.strip()), "")
 
 
-def alike(failures: Iterable[TaskFailure]) -> list[list[TaskFailure]]:
+def group_failures(failures: Iterable[TaskFailure]) -> list[list[TaskFailure]]:
     """Groups of one campaign, one cluster, one exit code, and one last line but for its numbers and paths; the
     largest first.
 
@@ -49,7 +49,7 @@ def alike(failures: Iterable[TaskFailure]) -> list[list[TaskFailure]]:
     """
     kinds: dict[tuple[object, ...], dict[str, list[TaskFailure]]] = defaultdict(lambda: defaultdict(list))
     for failure in failures:
-        ended_so = kinds[failure.campaign_id, failure.cluster, how(failure.outcome, failure.exit_code)]
+        ended_so = kinds[failure.campaign_id, failure.cluster, describe_outcome(failure.outcome, failure.exit_code)]
         ended_so[VARYING.sub("#", failure.said)].append(failure)
     for ended_so in kinds.values():
         silent = ended_so.pop("", [])
@@ -59,7 +59,7 @@ def alike(failures: Iterable[TaskFailure]) -> list[list[TaskFailure]]:
     return sorted(together, key=lambda group: (-len(group), group[0].campaign_id, group[0].task))
 
 
-def kind_of(failures: Sequence[TaskFailure]) -> FailureGroup:
+def failure_group(failures: Sequence[TaskFailure]) -> FailureGroup:
     """What is told of failures that are alike, sorted by their tasks."""
     first, last = failures[0], failures[-1]
     return FailureGroup(
@@ -78,10 +78,10 @@ def headline(kind: FailureGroup) -> str:
     """As "30 x exit 5 on localhost: boom"."""
     where = f" on {kind.cluster}" if kind.cluster else ""
     said = f": {kind.stderr_ends}" if kind.stderr_ends else ""
-    return f"{kind.number} x {how(kind.outcome, kind.exit_code)}{where}{said}"
+    return f"{kind.number} x {describe_outcome(kind.outcome, kind.exit_code)}{where}{said}"
 
 
-def how(outcome: Outcome | None, exit_code: int | None) -> str:
+def describe_outcome(outcome: Outcome | None, exit_code: int | None) -> str:
     """As `exit 5`, or the outcome where it was no plain failure."""
     if outcome in (Outcome.FAILURE, None):
         return f"exit {exit_code}" if exit_code is not None else "failure"

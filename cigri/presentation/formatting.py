@@ -20,30 +20,30 @@ LONGEST_WORDS = 200
 LIKE_ANOTHER_VALUE = re.compile(r"""(true|false|-?\d+(\.\d+)?)?|.*[\s"'=].*""", re.DOTALL)
 
 
-def moment(time: datetime | None) -> str | None:
+def format_time(time: datetime | None) -> str | None:
     """In the time zone of the reader; None of nothing."""
     return as_local(time) if time else None
 
 
-def duration(seconds: float | None) -> str | None:
+def format_duration(seconds: float | None) -> str | None:
     """In the two largest units; None of nothing."""
     return None if seconds is None else as_duration(seconds)
 
 
-def rate(per_hour: float | None) -> str | None:
+def format_rate(per_hour: float | None) -> str | None:
     """Jobs per hour; small ones with a decimal."""
     if per_hour is None:
         return None
     return f"{per_hour:.0f}" if per_hour >= 100 else f"{per_hour:.1f}"
 
 
-def size(number: float) -> str:
+def format_size(number: float) -> str:
     """Bytes, in the largest unit that there is one of, as `1.5 MB`."""
     unit = max((unit for unit in SIZES if SIZES[unit] <= number), key=SIZES.__getitem__, default="B")
     return f"{number / SIZES[unit]:.1f} {unit}" if unit != "B" else f"{number:.0f} B"
 
 
-def percent(part: int, whole: int) -> str | None:
+def format_percent(part: int, whole: int) -> str | None:
     """Rounded down, as `12%`; None where there is nothing to have a share of."""
     return f"{part * 100 // whole}%" if whole else None
 

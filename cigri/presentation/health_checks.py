@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cigri.api_models.clusters import ClusterSnapshot
 from cigri.api_models.health import CheckStatus, HealthCheck
 from cigri.formats.units import SIZES, as_size
-from cigri.formats.untrusted_text import gist
+from cigri.formats.untrusted_text import exception_line
 from cigri.lifecycle import CYCLE
 
 if TYPE_CHECKING:
@@ -82,4 +82,4 @@ def module_faults(
         faults.append("nothing cycles the modules: run `cigri up`, or `cigri almighty`, or cron")
         late = []
     faults += [f"module {name} has not run for more than {longest_pass + PASS_SLACK.seconds:.0f} s" for name in late]
-    return faults + [f"module {each.name} failed: {gist(each.error)}" for each in standings if each.error]
+    return faults + [f"module {each.name} failed: {exception_line(each.error)}" for each in standings if each.error]

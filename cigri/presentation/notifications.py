@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cigri.formats.untrusted_text import one_line
-from cigri.presentation.failure_groups import STDERR, TASK_FAILED, VARYING, last_said
+from cigri.formats.untrusted_text import escape_line
+from cigri.presentation.failure_groups import STDERR, TASK_FAILED, VARYING, last_stderr_line
 from cigri.states import EventLevel, NewsTag, Severity
 
 HAS_BEGUN = "BEGUN"
@@ -85,6 +85,6 @@ def _in_short(code: str, message: str) -> str:
     """One line: of a failed task what it was, and the last that it wrote."""
     said = message
     if code == TASK_FAILED and STDERR in message:
-        said = f"{message.partition(STDERR)[0]}: {last_said(message)}"
-    line = one_line(said.strip())
+        said = f"{message.partition(STDERR)[0]}: {last_stderr_line(message)}"
+    line = escape_line(said.strip())
     return line if len(line) <= LONGEST_NEWS else f"{line[: LONGEST_NEWS - 3]}..."

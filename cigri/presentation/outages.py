@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from cigri.formats.units import as_instant
-from cigri.formats.untrusted_text import gist
+from cigri.formats.untrusted_text import exception_line
 from cigri.lifecycle import CYCLE
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 LATE_PASS = timedelta(seconds=180)  # a pass may take two minutes, and cron comes by the minute
 
 
-def standstills(pulse: "GridHeartbeat") -> list[str]:
+def describe_outages(pulse: "GridHeartbeat") -> list[str]:
     """Of the whole grid, as far as the table of modules tells: it does not know who has started them; pure."""
     if sentence := nothing_runs(pulse):
         return [sentence]
@@ -36,7 +36,7 @@ def nothing_runs(pulse: "GridHeartbeat") -> str:
     return ""
 
 
-def left_out(quarantine: "QuarantineView") -> str:
+def describe_quarantine(quarantine: "QuarantineView") -> str:
     """What a module does not do for now, and why."""
     subject = f"campaign {quarantine.campaign_id}" if quarantine.campaign_id else f"cluster {quarantine.cluster}"
     when = f"since {as_instant(quarantine.since)}, tried again at {as_instant(quarantine.until)}"
@@ -50,12 +50,12 @@ def _of_modules(pulse: "GridHeartbeat") -> Iterator[str]:
         if module is None:
             yield f"module {name} has not run yet"
         elif module.failing_since is not None:
-            yield f"module {name} fails since {as_instant(module.failing_since)}: {gist(module.error or '')}"
+            yield f"module {name} fails since {as_instant(module.failing_since)}: {exception_line(module.error or '')}"
         elif pulse.now - module.at > LATE_PASS:
             yield f"module {name} has ended no pass since {as_instant(module.at)}"
 
 
-def away(cluster: "UnreachableCluster") -> str:
+def describe_unreachable_cluster(cluster: "UnreachableCluster") -> str:
     """Since when it does not answer, what it said, and when it is visited again."""
     since = f" since {as_instant(cluster.since)}" if cluster.since else ""
     why: Sequence[str] = (cluster.why or "").splitlines()

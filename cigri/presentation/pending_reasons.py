@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from cigri.api_models.campaigns import CampaignClusterView, CampaignView, RunStatus
 from cigri.api_models.pending_reasons import ClusterExplanation, QueueExplanation
 from cigri.eligibility.quotas import QuotaRule, as_owner
-from cigri.presentation.outages import left_out
-from cigri.presentation.run_status import obstacle
+from cigri.presentation.outages import describe_quarantine
+from cigri.presentation.run_status import run_status
 from cigri.requirements import QueueRejection, sentence
 from cigri.states import PendingReasonCode
 
@@ -66,7 +66,7 @@ class CampaignSituation(NamedTuple):
     quarantines: "Sequence[QuarantineView]" = ()
 
 
-def reasons(situation: CampaignSituation) -> list[ClusterExplanation]:
+def explain_clusters(situation: CampaignSituation) -> list[ClusterExplanation]:
     """Each cluster of the grid with its queues, the campaign's own first."""
     by_cluster: dict[str, list[QueueExplanation]] = defaultdict(list)
     for queue in situation.queues:
@@ -81,7 +81,7 @@ def _used(situation: CampaignSituation, part: CampaignClusterView) -> ClusterExp
     """A lasting obstacle, as an unreachable cluster, goes before what the last cycle met."""
     queues = [queue for queue in situation.queues if queue.cluster == part.cluster and queue.buckets]
     is_barred = bool(queues) and not any(queue.eligible for queue in queues)
-    way = _lasting(situation, part) or obstacle(situation.campaign, part._replace(is_barred=is_barred), situation.now)
+    way = _lasting(situation, part) or run_status(situation.campaign, part._replace(is_barred=is_barred), situation.now)
     cut = next((cut for cut in situation.cuts if cut.cluster == part.cluster and way.state in BRIEF), None)
     return ClusterExplanation(
         cluster=part.cluster,
@@ -114,7 +114,7 @@ def _lasting(situation: CampaignSituation, part: CampaignClusterView) -> RunStat
     if situation.standstill and situation.campaign.is_open:
         return RunStatus("nothing runs", situation.standstill)
     quarantines = [each for each in situation.quarantines if each.campaign_id or each.cluster == part.cluster]
-    return RunStatus("left out", "; ".join(map(left_out, quarantines))) if quarantines else None
+    return RunStatus("left out", "; ".join(map(describe_quarantine, quarantines))) if quarantines else None
 
 
 def _unused(cluster: str, queues: Sequence[QueueExplanation], situation: CampaignSituation) -> ClusterExplanation:

@@ -7,7 +7,7 @@ from cigri.formats.units import as_instant
 from cigri.states import CampaignState, StepState
 
 
-def obstacle(campaign: CampaignView, part: CampaignClusterView, now: datetime) -> RunStatus:
+def run_status(campaign: CampaignView, part: CampaignClusterView, now: datetime) -> RunStatus:
     """The first thing that stands in the way, the one that lasts longest before the others."""
     if not campaign.is_open:
         return RunStatus("ended")

@@ -17,7 +17,7 @@ from cigri.requirements.requirement import (
     read_condition,
 )
 from cigri.requirements.unknown_names import has_known_sites, unknown_properties, unknown_sites
-from cigri.requirements.value_kinds import BUILT_IN, OF_JOBS, Kinds, Scalar, Value, ValueKind, property_name
+from cigri.requirements.value_kinds import BUILT_IN, OF_JOBS, Kinds, PropertyValue, Scalar, ValueKind, property_name
 from cigri.requirements.values import read_value, shown, written
 
 __all__ = [
@@ -33,10 +33,10 @@ __all__ = [
     "Kinds",
     "Not",
     "Or",
+    "PropertyValue",
     "QueueRejection",
     "Requirement",
     "Scalar",
-    "Value",
     "ValueKind",
     "conditions",
     "digest",

@@ -8,16 +8,16 @@ from cigri.requirements.judging import (
     PLACE_CHECKS,
     QueueRejection,
     cut,
+    describe_property,
     is_less,
     judge,
     lacking,
     least,
     reject_of,
-    said,
 )
 from cigri.requirements.requirement import Requirement
 from cigri.requirements.three_valued_logic import KnownProperties
-from cigri.requirements.value_kinds import OF_JOBS, Kinds, Value, ValueKind
+from cigri.requirements.value_kinds import OF_JOBS, Kinds, PropertyValue, ValueKind
 from cigri.requirements.values import written
 from cigri.states import QueueRejectCode
 
@@ -55,7 +55,7 @@ def judge_job(
     limits = [*_limits(shape)]
     for passed, limit in enumerate(limits, 1):
         if is_less(properties.get(limit.name), limit.wanted):
-            found = said(limit.name, properties, kinds)
+            found = describe_property(limit.name, properties, kinds)
             wanted = f"{limit.name} >= {written(limit.wanted, limit.kind)}"
             return QueueRejection(QueueRejectCode.TOO_SMALL, limit.name, wanted, found, passed)
     return None
@@ -87,9 +87,9 @@ def property_of(name: str) -> str:
     return {"mem": "memory", "gpu": "gpus"}.get(name, name.lower())
 
 
-def attributes(shape: JobShape, properties: KnownProperties) -> dict[str, Value]:
+def attributes(shape: JobShape, properties: KnownProperties) -> dict[str, PropertyValue]:
     """The words of OF_JOBS with this job's values; `whole_node` depends on the cores of the nodes."""
-    values: dict[str, Value] = {"nodes": shape.nodes, "cpu": shape.cpu, "cores": shape.nodes * shape.cpu}
+    values: dict[str, PropertyValue] = {"nodes": shape.nodes, "cpu": shape.cpu, "cores": shape.nodes * shape.cpu}
     if shape.mem_bytes:
         values["mem"] = shape.mem_bytes
     if shape.walltime:

@@ -108,13 +108,13 @@ def reject_of(lack: NodeClassLack, requirement: Requirement, kinds: Kinds) -> Qu
             return QueueRejection(QueueRejectCode.BANNED_SITE, "site", "another site", place(properties), passed)
         case QueueRejectCode():
             wanted = f"CPUTime of {written(requirement.cpu_time or 0, ValueKind.DURATION)}"
-            found = said("max_walltime", properties, kinds)
+            found = describe_property("max_walltime", properties, kinds)
             return QueueRejection(QueueRejectCode.TOO_SMALL, "max_walltime", wanted, found, passed)
         case condition:
             return QueueRejection(_code(condition, properties), *_described(condition, properties, kinds), passed)
 
 
-def said(name: str, properties: KnownProperties, kinds: Kinds, kind: ValueKind | None = None) -> str:
+def describe_property(name: str, properties: KnownProperties, kinds: Kinds, kind: ValueKind | None = None) -> str:
     """What is known of a property, as `memory 192 GB`."""
     value = properties.get(name)
     return f"no {name}" if value is None else cut(f"{name} {shown(value, kinds.get(name, kind))}")
@@ -153,7 +153,7 @@ def _described(condition: Condition, properties: KnownProperties, kinds: Kinds) 
     """Name, wanted and found."""
     looked_at, text = _wanted(condition)
     kind = condition.kind if isinstance(condition, Comparison) else None
-    found = ", ".join(said(name, properties, kinds, kind) for name in looked_at)
+    found = ", ".join(describe_property(name, properties, kinds, kind) for name in looked_at)
     return looked_at[0], text, cut(found)
 
 

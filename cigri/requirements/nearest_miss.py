@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 from cigri.requirements.judging import QueueRejection, cut, sentence
 from cigri.requirements.three_valued_logic import KnownProperties
-from cigri.requirements.value_kinds import Kinds, Value
+from cigri.requirements.value_kinds import Kinds, PropertyValue
 from cigri.requirements.values import shown
 from cigri.states import QueueRejectCode
 
@@ -57,7 +57,7 @@ def _amounts(name: str, classes: Iterable[KnownProperties]) -> list[int | float]
     return [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
 
 
-def _several(value: Value | None) -> Sequence[Value]:
+def _several(value: PropertyValue | None) -> Sequence[PropertyValue]:
     return [] if value is None else list(value) if isinstance(value, list) else [value]
 
 

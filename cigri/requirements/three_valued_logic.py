@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from cigri.requirements.conditions import And, Comparison, ComparisonOperator, Condition, FlagCondition, Not
-from cigri.requirements.value_kinds import Scalar, Value, ValueKind
+from cigri.requirements.value_kinds import PropertyValue, Scalar, ValueKind
 from cigri.requirements.values import version
 
 FEATURES = "features"
-KnownProperties = Mapping[str, Value]
+KnownProperties = Mapping[str, PropertyValue]
 """Of one class of nodes, which are all alike."""
 
 Predicate = Callable[[KnownProperties], bool | None]

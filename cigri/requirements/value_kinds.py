@@ -6,7 +6,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 Scalar = bool | int | float | str
-Value = Scalar | list[Scalar]
+PropertyValue = Scalar | list[Scalar]
 """Of a property, as JSON keeps it: sizes are bytes, durations seconds."""
 
 

@@ -17,7 +17,7 @@ from cigri.formats.units import (
     read_duration,
     unit_of,
 )
-from cigri.requirements.value_kinds import Scalar, Value, ValueKind
+from cigri.requirements.value_kinds import PropertyValue, Scalar, ValueKind
 
 LARGEST_VALUE = 2**63 - 1
 LONGEST_STRING = 1000
@@ -33,7 +33,7 @@ HOW_KIND = {
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 
 
-def read_value(raw: object, kind: ValueKind | None = None) -> tuple[Value, ValueKind]:
+def read_value(raw: object, kind: ValueKind | None = None) -> tuple[PropertyValue, ValueKind]:
     """A value in the units it is kept in; without a kind it is told by how the value is written.
 
     A list holds values of one kind. Raise ValueError with what to write instead.
@@ -50,7 +50,7 @@ def read_value(raw: object, kind: ValueKind | None = None) -> tuple[Value, Value
     return values, kinds.pop() if kinds else ValueKind.STRING
 
 
-def shown(value: Value, kind: ValueKind | None) -> str:
+def shown(value: PropertyValue, kind: ValueKind | None) -> str:
     """A value for a person, short rather than exact."""
     if isinstance(value, list):
         return f"[{', '.join(shown(item, kind) for item in value)}]"
@@ -170,16 +170,16 @@ def _cut(raw: object) -> str:
 
 _PART = re.compile(r"([0-9]+)|([^\W\d_]+)")
 
-Part = tuple[int, int, str]
+VersionPart = tuple[int, int, str]
 
-ZERO: Part = (2, 0, "")
+ZERO: VersionPart = (2, 0, "")
 
-END_OF_VERSION: Part = (1, 0, "")
+END_OF_VERSION: VersionPart = (1, 0, "")
 
 
-def version(text: str) -> tuple[Part, ...]:
+def version(text: str) -> tuple[VersionPart, ...]:
     """A key to compare versions by; in it words come before the end of a version, which comes before numbers."""
-    parts: list[Part] = []
+    parts: list[VersionPart] = []
     for part in _PART.finditer(text):
         if part[1]:
             digits = part[1].lstrip("0")
@@ -191,6 +191,6 @@ def version(text: str) -> tuple[Part, ...]:
     return (*parts, END_OF_VERSION)
 
 
-def _drop_zeros(parts: list[Part]) -> None:
+def _drop_zeros(parts: list[VersionPart]) -> None:
     while parts and parts[-1] == ZERO:
         parts.pop()

@@ -7,7 +7,7 @@ before what is said for all. What was found on the nodes stands right above the 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from cigri.requirements.value_kinds import Scalar, Value
+from cigri.requirements.value_kinds import PropertyValue, Scalar
 from cigri.states import PropertyLevel
 
 DISCOVERED = "discovered"
@@ -16,14 +16,14 @@ DISCOVERED = "discovered"
 class DeclaredValue(NamedTuple):
     """A value at one level; `extends`: its elements are added to those of the levels above."""
 
-    value: Value
+    value: PropertyValue
     extends: bool = False
 
 
 class SourcedValue(NamedTuple):
     """A value that holds, and where it comes from; a list that was extended comes from several places."""
 
-    value: Value
+    value: PropertyValue
     source: str
 
 
@@ -52,7 +52,7 @@ Declarations = Mapping[DeclarationPlace, Mapping[str, DeclaredValue]]
 
 
 def effective(
-    place: QueueLineage, project: str, declared: Declarations, discovered: Mapping[str, Value] | None = None
+    place: QueueLineage, project: str, declared: Declarations, discovered: Mapping[str, PropertyValue] | None = None
 ) -> dict[str, SourcedValue]:
     """The properties of a queue for a project (empty: for those without one), on nodes on which this was found."""
     values: dict[str, SourcedValue] = {}
@@ -73,7 +73,7 @@ def queue_name(queue: str, cluster: str) -> str:
 
 
 def _levels(
-    place: QueueLineage, project: str, declared: Declarations, discovered: Mapping[str, Value]
+    place: QueueLineage, project: str, declared: Declarations, discovered: Mapping[str, PropertyValue]
 ) -> Iterator[tuple[str, Mapping[str, DeclaredValue]]]:
     """The most general first."""
     for level, name in (
@@ -91,5 +91,5 @@ def _levels(
                 yield str(where), declared[where]
 
 
-def _items(value: Value) -> Sequence[Scalar]:
+def _items(value: PropertyValue) -> Sequence[Scalar]:
     return value if isinstance(value, list) else [value]

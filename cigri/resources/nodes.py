@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from cigri.requirements.value_kinds import Value, property_name
+from cigri.requirements.value_kinds import PropertyValue, property_name
 
 
 class AlikeNodes(NamedTuple):
@@ -13,7 +13,7 @@ class AlikeNodes(NamedTuple):
     `queue` is one that they serve, "" that of jobs that name none; None: they serve every queue.
     """
 
-    properties: Mapping[str, Value]
+    properties: Mapping[str, PropertyValue]
     nodes: int
     queue: str | None = None
 
@@ -28,7 +28,7 @@ def alike(classes: Iterable[AlikeNodes]) -> list[AlikeNodes]:
     return [by_key[key] for key in sorted(by_key)]
 
 
-def known(properties: Mapping[str, Value | None]) -> dict[str, Value]:
+def known(properties: Mapping[str, PropertyValue | None]) -> dict[str, PropertyValue]:
     """Properties that have a value, and a name that can be written in a requirement."""
     return {name: value for written, value in properties.items() if value is not None and (name := _name(written))}
 

@@ -18,7 +18,7 @@ from cigri.flow.quarantines import (
     put_campaign_failures,
     put_visit_failure,
 )
-from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.pass_context import PassContext, PassReport
 
 logger = logging.getLogger(__name__)
 
@@ -96,11 +96,11 @@ def once_more_isolated(act: Callable[[bool], T]) -> T:
 
 
 def isolated_visit(
-    tools: PassContext, module: str, visit: Callable[[ClusterRow], Report]
-) -> Callable[[ClusterRow], Report]:
+    tools: PassContext, module: str, visit: Callable[[ClusterRow], PassReport]
+) -> Callable[[ClusterRow], PassReport]:
     """A visit that raises has its cluster left out for a while, with an event, and hurts no other."""
 
-    def guarded(cluster: ClusterRow) -> Report:
+    def guarded(cluster: ClusterRow) -> PassReport:
         try:
             report = visit(cluster)
         except DatabaseUnavailable:

@@ -13,7 +13,7 @@ from cigri.settings.sections import Settings
 
 YOUNG = 50_000  # new objects between two searches for garbage: a pass makes very many rows, which hold no cycles
 
-Report = Counter[str]
+PassReport = Counter[str]
 """Counts of what a pass did, in words for people."""
 
 ROUTINE = frozenset({"clusters", "locked clusters", "late clusters", "forecasts", "offers", "pools computed"})
@@ -34,16 +34,16 @@ class PassContext(NamedTuple):
     """Told of the campaign that the pass is at: it is to blame if the process does not survive it; 0: none."""
 
 
-RunOnce = Callable[[PassContext], Report]
+RunOnce = Callable[[PassContext], PassReport]
 """One pass of a module."""
 
 
-def summed(seen: VisitResults) -> Report:
+def combine_reports(seen: VisitResults) -> PassReport:
     """The visits of a pass as one report; raise what went wrong in one of them, now that the others are done."""
     for name, error in seen.failed.items():
         error.add_note(f"while it visited cluster {name}")
         raise error
-    report: Report = Counter()
+    report: PassReport = Counter()
     for counts in seen.reports.values():
         report.update(counts)
     if seen.reports:
@@ -53,17 +53,17 @@ def summed(seen: VisitResults) -> Report:
     return report
 
 
-def has_news(counts: Mapping[str, int]) -> bool:
+def is_noteworthy(counts: Mapping[str, int]) -> bool:
     """Has a pass changed anything that somebody may want to read of?"""
     return any(count for what, count in counts.items() if what not in ROUTINE)
 
 
-def collect_seldom() -> None:
+def tune_garbage_collector() -> None:
     """For a process that makes passes for ever: what it has imported is never garbage, so it is not searched again."""
     gc.freeze()
     gc.set_threshold(YOUNG)
 
 
-def whoami() -> tuple[str, int]:
+def process_identity() -> tuple[str, int]:
     """Host and process, for the table of modules."""
     return socket.gethostname(), os.getpid()

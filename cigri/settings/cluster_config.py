@@ -140,7 +140,7 @@ class ClusterConfig(BaseModel):
         return self
 
 
-def look(cycle: float, poll_interval: float) -> float:
+def visit_interval(cycle: float, poll_interval: float) -> float:
     """Seconds between two visits of a cluster: whole cycles, as many as its poll_interval takes."""
     return cycle * max(1, ceil(poll_interval / cycle)) if cycle >= SHORTEST_CYCLE else poll_interval
 

@@ -62,7 +62,7 @@ def has_to_leave(
     return is_late or not may_start(type, hours, now, walltime, overrun=overrun)
 
 
-def never(type: str, hours: OperatingHours | None, now: datetime, walltime: float, *, overrun: bool) -> str:
+def why_never_starts(type: str, hours: OperatingHours | None, now: datetime, walltime: float, *, overrun: bool) -> str:
     """Why such a job can never run, or ""."""
     if type != NIGHTLY:
         return ""

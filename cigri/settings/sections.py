@@ -10,8 +10,8 @@ from cigri.settings.listen_address import known_address, known_networks, known_s
 from cigri.settings.operating_hours import known_zone, readable_windows
 from cigri.settings.sources import USUAL_PURGE, default_data_directory
 
-Place = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
-PlaceOrNone = Annotated[Place | None, BeforeValidator(lambda value: value or None)]
+ExpandedPath = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
+OptionalPath = Annotated[ExpandedPath | None, BeforeValidator(lambda value: value or None)]
 RateOrNone = Annotated[float | None, BeforeValidator(lambda value: None if value == "" else value)]
 Windows = Annotated[tuple[str, ...], AfterValidator(readable_windows)]
 AddressOrNone = Annotated[str, AfterValidator(known_address)]
@@ -155,7 +155,7 @@ class HoursSettings(SettingsSection):
 
 
 class InputSettings(SettingsSection):
-    directory: PlaceOrNone = Field(
+    directory: OptionalPath = Field(
         None,
         description="where the inputs of campaigns are kept on the grid's host; empty: inputs in the data directory",
     )
@@ -188,7 +188,7 @@ class NotifySettings(SettingsSection):
     smtp_user: str = Field(
         "", description="account on the server of mail, used over TLS only (by STARTTLS, at port 465 from the start)"
     )
-    smtp_password_file: PlaceOrNone = Field(None, description="file with the password of that account, and no more")
+    smtp_password_file: OptionalPath = Field(None, description="file with the password of that account, and no more")
     commands: Literal["own", "sudo", "none"] = Field(
         "own",
         description="whose exec: commands run: own: those of the grid's account, as root all; sudo: all by sudo -n -u; "
@@ -201,7 +201,7 @@ class NotifySettings(SettingsSection):
 
 
 class OutputSettings(SettingsSection):
-    directory: PlaceOrNone = Field(
+    directory: OptionalPath = Field(
         None,
         description="where outputs are kept that are collected for users who are not the grid's own account; "
         "empty: outputs in the data directory",
@@ -215,7 +215,7 @@ class OutputSettings(SettingsSection):
 
 
 class PortalSettings(SettingsSection):
-    socket: PlaceOrNone = Field(
+    socket: OptionalPath = Field(
         None, description="unix socket of the portal; empty: portal.sock in the data directory, for its owner alone"
     )
     address: AddressOrNone = Field(
@@ -247,11 +247,11 @@ class PortalSettings(SettingsSection):
 
 
 class Settings(SettingsSection):
-    data_directory: Place = Field(
+    data_directory: ExpandedPath = Field(
         default_factory=default_data_directory,
         description="where the embedded database, the local cluster and the logs live",
     )
-    admission_directory: PlaceOrNone = Field(
+    admission_directory: OptionalPath = Field(
         None, description="admission rules of the site, asked before those that come with CiGri; empty: none"
     )
     admission_without: tuple[str, ...] = Field(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cigri.settings.cluster_config import ClusterConfig
 
 
-def obey(
+def apply_backend_options(
     description: "CampaignDescription",
     choices: Sequence[ClusterBackendOptions],
     clusters: "Mapping[str, ClusterConfig]",

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cigri.errors import DescriptionError, DescriptionProblem
-from cigri.submission.driver_checks import impossible
+from cigri.submission.driver_checks import list_driver_problems
 from cigri.submission.feedback import SubmissionFeedback
 
 PLACES_SHOWN = 20
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cigri.settings.cluster_config import ClusterConfig
 
 
-def on_any(
+def place_on_all_clusters(
     description: "CampaignDescription", clusters: "Mapping[str, ClusterConfig]", remarks: SubmissionFeedback
 ) -> "CampaignDescription":
     """On every cluster there is, where the grid chooses: rules and drivers are then asked about each."""
@@ -34,7 +34,7 @@ def on_any(
     return replace(placed, anywhere=None) if description.is_unplaced and len(clusters) == 1 else placed
 
 
-def on_known(
+def drop_unknown_clusters(
     description: "CampaignDescription", clusters: "Mapping[str, ClusterConfig]", remarks: SubmissionFeedback
 ) -> "CampaignDescription":
     """Without the clusters that there are not, which is told; that none is left is a fault, each with a hint."""
@@ -63,7 +63,7 @@ def _no_cluster(name: str, clusters: Collection[str], *, with_hint: bool) -> Des
     return DescriptionProblem(f"clusters.{name}", "there is no such cluster", hint)
 
 
-def on_eligible(database: "Database", description: "CampaignDescription") -> "CampaignDescription":
+def place_on_eligible_clusters(database: "Database", description: "CampaignDescription") -> "CampaignDescription":
     """Where the grid chooses: on the clusters that are eligible, unless none is; why, is told elsewhere."""
     if description.anywhere is None:
         return description
@@ -78,7 +78,7 @@ def on_eligible(database: "Database", description: "CampaignDescription") -> "Ca
     return description.chosen(chosen) if chosen else description
 
 
-def on_able(
+def drop_unable_clusters(
     database: "Database", description: "CampaignDescription", peaks: "Peaks", remarks: SubmissionFeedback
 ) -> "CampaignDescription":
     """Where the grid chooses: without the clusters that can never take its jobs, unless that leaves none.
@@ -86,7 +86,7 @@ def on_able(
     The others are noted, or are problems. What the user has named stays, and each thing that can never be is a problem.
     """
     everywhere = {**description.clusters, **description.spare}
-    refused = [*impossible(database, replace(description, clusters=everywhere), peaks, remarks)]
+    refused = [*list_driver_problems(database, replace(description, clusters=everywhere), peaks, remarks)]
     unable = {cluster for cluster, _ in refused}
     if description.anywhere is None or not description.clusters.keys() - unable:
         remarks.problems += (problem for _, problem in refused)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cigri.jdl.task_amounts import Peaks
 
 
-def impossible(
+def list_driver_problems(
     database: "Database", description: "CampaignDescription", peaks: "Peaks", remarks: SubmissionFeedback
 ) -> Iterator[tuple[str, DescriptionProblem]]:
     """What can never be, by cluster, in the words of its driver; `peaks` of what is computed for each task."""
@@ -74,13 +74,15 @@ def _never_open(
     clusters: Sequence["ClusterRow"], wanted: Mapping[str, "ClusterSettings"], now: datetime
 ) -> Iterator[tuple[str, DescriptionProblem]]:
     """Hours in which the jobs cannot run, whatever the time."""
-    from cigri.settings.job_types import hours_of, never
+    from cigri.settings.job_types import hours_of, why_never_starts
     from cigri.settings.loading import load
 
     grid = load().hours
     for name, config in ((cluster.name, cluster.config) for cluster in clusters):
         settings = wanted[name]
-        if why := never(settings.type, hours_of(config, grid), now, settings.walltime, overrun=config.hours_overrun):
+        if why := why_never_starts(
+            settings.type, hours_of(config, grid), now, settings.walltime, overrun=config.hours_overrun
+        ):
             yield (
                 name,
                 DescriptionProblem(f"clusters.{name}.type", f"no job of type {settings.type} can run there: {why}"),

@@ -20,8 +20,14 @@ from cigri.jdl.problems import problem_of
 from cigri.jdl.sweep import SizedIterable
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.loading import load
-from cigri.submission.backend_options import obey
-from cigri.submission.cluster_placement import on_able, on_any, on_eligible, on_known, unheard
+from cigri.submission.backend_options import apply_backend_options
+from cigri.submission.cluster_placement import (
+    drop_unable_clusters,
+    drop_unknown_clusters,
+    place_on_all_clusters,
+    place_on_eligible_clusters,
+    unheard,
+)
 from cigri.submission.driver_checks import task_peaks
 from cigri.submission.feedback import SubmissionFeedback
 from cigri.submission.local_submission import on_local
@@ -71,7 +77,7 @@ class ExaminedDescription(NamedTuple):
     clusters: Mapping[str, ClusterConfig]
 
 
-def examine(
+def check_submission(
     database: "Database | None",
     caller: Caller,
     described: object,
@@ -92,11 +98,11 @@ def examine(
         return nothing
     missing: list[str] = []
     if database:
-        place = on_local if wishes.is_local else on_any
+        place = on_local if wishes.is_local else place_on_all_clusters
         description = place(description, clusters, remarks)
         missing = sorted(description.clusters.keys() - clusters.keys())
-        description = on_known(description, clusters, remarks)
-    description = obey(description, wishes.backend, clusters, remarks)
+        description = drop_unknown_clusters(description, clusters, remarks)
+    description = apply_backend_options(description, wishes.backend, clusters, remarks)
     try:
         description, changes = _admit(database, description, user, clusters)
     except AdmissionRefused as refusal:
@@ -105,7 +111,7 @@ def examine(
     except DescriptionError as error:
         remarks.problems += error.problems
         return nothing._replace(missing=missing)
-    description = on_eligible(database, description) if database else description
+    description = place_on_eligible_clusters(database, description) if database else description
     description, dropped = _tested(description)
     peaks, problems = task_peaks(description)
     remarks.problems += problems
@@ -212,7 +218,7 @@ def _possible(
     database: "Database", description: CampaignDescription, user: str, peaks: "Peaks", remarks: SubmissionFeedback
 ) -> CampaignDescription:
     """As the clusters can take it; what can never be is a problem."""
-    description = on_able(database, description, peaks, remarks)
+    description = drop_unable_clusters(database, description, peaks, remarks)
     with database.begin() as conn:
         for sentence in list_impossible(conn, new_campaign(description, user)):
             place, _, message = sentence.partition(": ")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 from cigri import jdl
 from cigri.errors import CigriError
 from cigri.flow.audit import put_audit
-from cigri.flow.submissions import find_company, put_tasks
+from cigri.flow.submissions import find_extensible_campaign, put_tasks
 from cigri.flow.views.descriptions import find_description, list_parameters
 from cigri.identity.callers import Caller
 from cigri.jdl import CampaignDescription, ClusterSettings, Parameter
@@ -49,7 +49,7 @@ def add(
 ) -> int:
     """The number of tasks that are added, in one transaction, or would be; `task_inputs`: the sum of their list."""
     with database.begin() as conn:
-        company = find_company(conn, campaign_id, caller)
+        company = find_extensible_campaign(conn, campaign_id, caller)
     clusters = {name: ClusterSettings.model_validate(settings) for name, settings in company.settings.items()}
     parameters = jdl.additional(items, clusters, like=cast("Parameter | None", company.parameter))
     enlarged = ExtendedParameters(database, campaign_id, company.tasks, parameters)
@@ -57,7 +57,7 @@ def add(
     if is_check:
         return len(parameters)
     with database.begin() as conn:
-        if find_company(conn, campaign_id, caller).tasks != company.tasks:
+        if find_extensible_campaign(conn, campaign_id, caller).tasks != company.tasks:
             raise CigriError(f"campaign {campaign_id} got other tasks at the same time: nothing was added, try again")
         with sums_of_added(conn, caller.user, clusters, task_inputs, company.tasks, parameters) as sums:
             added = put_tasks(conn, campaign_id, caller, parameters, sums)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cigri.api_models.simulations import SimulationView
 from cigri.errors import SimulationFailed
-from cigri.formats.json_values import typed
+from cigri.formats.json_values import from_json_value
 
 if TYPE_CHECKING:
     from cigri.flow.dependencies import NewDependency
@@ -79,7 +79,7 @@ class LaboratoryProcess:
             raise SimulationFailed(f"{told['error']}; nothing was submitted")
         for campaign, notes in zip(told["campaigns"], self._notes, strict=True):
             campaign["notes"] = notes
-        return typed(SimulationView, told)
+        return from_json_value(SimulationView, told)
 
     def end(self) -> None:
         """From another thread: `answer` raises soon, and the program is gone."""

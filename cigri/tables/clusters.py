@@ -86,7 +86,7 @@ class ClusterRateColumns(TableColumns):
     hazard: Named[float | None]
 
 
-ClusterForecast = table("cluster_forecasts", ClusterRateColumns)
+ClusterRate = table("cluster_forecasts", ClusterRateColumns)
 
 
 class DrainColumns(TableColumns):
@@ -151,4 +151,4 @@ class FrontEndStressColumns(TableColumns):
     refused: Named[int]
 
 
-ClusterPace = table("cluster_paces", FrontEndStressColumns, CheckConstraint("pace > 0 AND pace <= 1", name="pace"))
+FrontEndStress = table("cluster_paces", FrontEndStressColumns, CheckConstraint("pace > 0 AND pace <= 1", name="pace"))

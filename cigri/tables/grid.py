@@ -110,7 +110,7 @@ class RemoteCommandCountColumns(TableColumns):
     sessions: Named[int] = Column(server_default="0")
 
 
-CommandCount = table("command_counts", RemoteCommandCountColumns)
+RemoteCommandCount = table("command_counts", RemoteCommandCountColumns)
 
 
 class ModuleStateColumns(TableColumns):

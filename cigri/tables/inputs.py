@@ -31,7 +31,7 @@ class InputSenderColumns(TableColumns):
     sent_at: Named[datetime]
 
 
-SentInput = table("sent_inputs", InputSenderColumns, Index(None, "grid_user"))
+InputSender = table("sent_inputs", InputSenderColumns, Index(None, "grid_user"))
 
 
 class CampaignInputColumns(TableColumns):
@@ -53,7 +53,7 @@ class CampaignClusterInputColumns(TableColumns):
     is_packed: Named[bool] = Column(primary_key=True)
 
 
-PartInput = table(
+CampaignClusterInput = table(
     "part_inputs",
     CampaignClusterInputColumns,
     ForeignKeyConstraint(

@@ -20,7 +20,7 @@ class KillRequestColumns(TableColumns):
     is_open: Named[bool] = Column(server_default="true")
 
 
-Kill = table("kills", KillRequestColumns, Index("ix_kills_open", "job_id", postgresql_where="is_open"))
+KillRequest = table("kills", KillRequestColumns, Index("ix_kills_open", "job_id", postgresql_where="is_open"))
 
 
 class ShutdownNoticeColumns(TableColumns):
@@ -36,7 +36,7 @@ class ShutdownNoticeColumns(TableColumns):
     is_past: Named[bool] = Column(server_default="false")
 
 
-Shutdown = table("shutdowns", ShutdownNoticeColumns)
+ShutdownNotice = table("shutdowns", ShutdownNoticeColumns)
 
 
 class CheckpointRequestColumns(TableColumns):
@@ -68,4 +68,4 @@ class SuspensionColumns(TableColumns):
     tries: Named[int]
 
 
-Halt = table("halts", SuspensionColumns)
+Suspension = table("halts", SuspensionColumns)

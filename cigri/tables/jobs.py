@@ -145,7 +145,7 @@ class OutcomeCountColumns(NumberedColumns):
     core_seconds: Named[float]
 
 
-EndCount = table("end_counts", OutcomeCountColumns)
+OutcomeCount = table("end_counts", OutcomeCountColumns)
 
 
 class AccountingColumns(NumberedColumns):

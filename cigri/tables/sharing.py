@@ -156,7 +156,7 @@ class PendingReasonColumns(TableColumns):
     since: Named[datetime]
 
 
-Cut = table(
+PendingReason = table(
     "cuts",
     PendingReasonColumns,
     ForeignKeyConstraint(

@@ -33,14 +33,16 @@ LIVES: Mapping[str, StateMachine[Any]] = {
 """By column, named: whoever moves a task does not wait until the tables of all the others are made."""
 
 
-def begun(column: Column[MovedState], state: MovedState) -> MovedState:
+def initial_state(column: Column[MovedState], state: MovedState) -> MovedState:
     """The state that a new row has; raise ValueError when nothing begins so."""
     if state not in _life(column).begins:
         raise ValueError(f"{column} does not begin as {state}: see cigri/states.py")
     return state
 
 
-def moving(column: Column[MovedState], target: MovedState, *, out_of: Collection[MovedState] | None = None) -> Update:
+def transition_to(
+    column: Column[MovedState], target: MovedState, *, out_of: Collection[MovedState] | None = None
+) -> Update:
     """An update of the rows that may move to `target`; `out_of`: only those that are in one of these states.
 
     It leaves the others alone: a lost race is normal. Raise ValueError when no such move is allowed.
@@ -52,8 +54,9 @@ def moving(column: Column[MovedState], target: MovedState, *, out_of: Collection
     return update(column.table).where(_is_in(column, sources)).values({column: target})
 
 
-def moving_as_told(column: Column[MovedState], states: ColumnElement[Any], among: Collection[MovedState]) -> Update:
-    """As `moving`, each row to the state that `states` has for it, one of `among`, which may be the one that it has.
+def transition_each(column: Column[MovedState], states: ColumnElement[Any], among: Collection[MovedState]) -> Update:
+    """As `transition_to`, each row to the state that `states` has for it, one of `among`, which may be the one that it
+    has.
 
     Raise ValueError when there is no state from which all of them are allowed.
     """
@@ -63,7 +66,7 @@ def moving_as_told(column: Column[MovedState], states: ColumnElement[Any], among
     return update(column.table).where(_is_in(column, sources)).values({column: states})
 
 
-def moved(column: Column[MovedState], source: MovedState, target: MovedState) -> ColumnElement[MovedState]:
+def transitioned_value(column: Column[MovedState], source: MovedState, target: MovedState) -> ColumnElement[MovedState]:
     """The value of a state in an update about something else: `target` in rows that are in `source`."""
     if source not in _life(column).sources(target):
         raise ValueError(f"{column} does not move to {target} from {source}: see cigri/states.py")

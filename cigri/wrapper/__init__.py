@@ -24,7 +24,7 @@ from cigri.wrapper.checkpoint_requests import (
     parse_checkpoints,
 )
 from cigri.wrapper.journal import JobJournal, JobKey, JournalState, journal, parse_journal
-from cigri.wrapper.outbox import OutboxContents, OutboxReceipt, OutboxRecord, collect, parse_collect, place_of
+from cigri.wrapper.outbox import OutboxContents, OutboxReceipt, OutboxRecord, collect_script, parse_collect, place_of
 from cigri.wrapper.records import StartRecord, TaskEndCause, TaskRecord, TaskUse, parse_end, parse_start
 from cigri.wrapper.revocation import parse_revoked, revoke
 
@@ -46,7 +46,7 @@ __all__ = [
     "TaskSpec",
     "TaskUse",
     "ask_checkpoints",
-    "collect",
+    "collect_script",
     "journal",
     "may_be_set",
     "parse_checkpoints",

@@ -7,11 +7,13 @@ from cigri.errors import UnreadableOutput
 from cigri.shell.results import ShellResult
 from cigri.wrapper.read_limits import IS_FILE
 
-Stream = Literal["out", "err"]
+StreamName = Literal["out", "err"]
 TAIL_HEAD, TAIL_FOOT = "cigri-tail 1 there\n", "\ncigri-tail end\n"
 
 
-def tail(base: str, campaign_id: int, batch_id: int, index: int, position: int, stream: Stream, max_bytes: int) -> str:
+def tail(
+    base: str, campaign_id: int, batch_id: int, index: int, position: int, stream: StreamName, max_bytes: int
+) -> str:
     """sh text that prints the last bytes of a task's output."""
     return f"""\
 cigri_file={base}/c{campaign_id:d}/b{batch_id:d}/{index:d}.{position:d}.{stream}

@@ -69,7 +69,7 @@ def place_of(name: str) -> tuple[int, int]:
     return int(batch_id), int(index)
 
 
-def collect(base: str, receipt: OutboxReceipt, limit: int = MOST_OUTBOX_LINES) -> str:
+def collect_script(base: str, receipt: OutboxReceipt, limit: int = MOST_OUTBOX_LINES) -> str:
     """sh text that removes the files that are over, and prints at most `limit` new lines of the others.
 
     Of what is no plain file, or too large for one of ours, it tells the name alone.

@@ -67,7 +67,7 @@ find {names} -type f -print0 2>/dev/null | tr '\\n\\0' '\\1\\n' | LC_ALL=C sort 
 """
 
 
-def fetch_rest(base: str, file: RemoteOutputFile, offset: int, most: int) -> str:
+def fetch_part(base: str, file: RemoteOutputFile, offset: int, most: int) -> str:
     """sh text that prints at most `most` bytes of one file, from an offset on; no link on the way to it is followed."""
     return f"""\
 cigri_absent() {{ echo 'cigri-file 1 absent'; exit 0; }}

@@ -93,7 +93,8 @@ class StartRecord:
 ID, TIME, WORD = r"(\d{1,18})", r"(\d{1,13})", "([!-~]{1,200})"
 USED_AMOUNT = r"(\d{0,15})"
 END_RECORD = re.compile(
-    rf"end (?:1|2) {ID} {ID} {ID} {ID} (\d{{1,3}}) ({'|'.join(TaskEndCause)}) {TIME} {TIME} {WORD} {WORD} (?:{ID} {ID} )?"
+    rf"end (?:1|2) {ID} {ID} {ID} {ID} (\d{{1,3}}) ({'|'.join(TaskEndCause)}) {TIME} {TIME} {WORD} {WORD} "
+    rf"(?:{ID} {ID} )?"
     rf"(use={USED_AMOUNT}:{USED_AMOUNT}:{USED_AMOUNT} )?\.",
     re.ASCII,
 )

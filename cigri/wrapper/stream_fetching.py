@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from cigri.errors import UnreadableOutput
 from cigri.shell.results import RawShellResult
-from cigri.wrapper.batch_operations import Stream
+from cigri.wrapper.batch_operations import StreamName
 from cigri.wrapper.journal import JobKey
 from cigri.wrapper.read_limits import IS_FILE
 
@@ -23,7 +23,7 @@ class StreamLocation(NamedTuple):
 
     key: JobKey
     position: int
-    stream: Stream
+    stream: StreamName
 
     @property
     def name(self) -> str:

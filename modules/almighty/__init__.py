@@ -20,7 +20,7 @@ from cigri.flow.quarantines import put_campaign_failures
 from cigri.flow.remote_command_counts import NOTHING, RemoteCommandCosts
 from cigri.formats.units import HOUR
 from cigri.lifecycle import CYCLE
-from cigri.runtime.pass_context import has_news, whoami
+from cigri.runtime.pass_context import is_noteworthy, process_identity
 from cigri.settings.sections import Settings
 from modules.almighty.worker import ModuleWorker, PassResult
 
@@ -100,7 +100,7 @@ class Almighty:
         seconds = time.monotonic() - started
         done = ModulePass(
             name,
-            whoami()[0],
+            process_identity()[0],
             outcome.pid,
             seconds,
             outcome.counts,
@@ -110,7 +110,7 @@ class Almighty:
         )
         if done.error:
             logger.error("%s failed: %s", name, done.error)
-        elif has_news(done.counts):
+        elif is_noteworthy(done.counts):
             logger.info("%s: %s", name, ", ".join(f"{count} {what}" for what, count in done.counts.items()))
         if late := done.counts.get("late clusters"):
             logger.warning("%s: %d clusters did not answer in time", name, late)
@@ -133,7 +133,7 @@ class Almighty:
         for cluster, costs in spent.items():
             unnoted[cluster] = unnoted.get(cluster, NOTHING) + costs
         if (
-            not (done.error or has_news(done.counts))
+            not (done.error or is_noteworthy(done.counts))
             and time.monotonic() - self._noted.get(done.name, 0.0) < NOTE_PERIOD
         ):
             return

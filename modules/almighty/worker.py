@@ -17,7 +17,7 @@ from cigri.flow.remote_command_counts import RemoteCommandCosts
 from cigri.gateway.transport_gateway import TransportGateway
 from cigri.installation import database_url
 from cigri.runtime.logging_setup import set_up_log
-from cigri.runtime.pass_context import PassContext, collect_seldom
+from cigri.runtime.pass_context import PassContext, tune_garbage_collector
 from cigri.settings.loading import load
 
 logger = logging.getLogger(__name__)
@@ -119,7 +119,7 @@ def _serve(name: str, pipe: Connection, campaign: c_longlong) -> None:
 
     tools = PassContext(database, settings, TransportGateway(), mark)
     run_once = importlib.import_module(f"modules.{name}").run_once
-    collect_seldom()
+    tune_garbage_collector()
     while True:
         try:
             pipe.recv()
@@ -132,7 +132,7 @@ def _serve(name: str, pipe: Connection, campaign: c_longlong) -> None:
         except Exception:
             answer = ({}, traceback.format_exc(), False)
         try:
-            pipe.send((*answer, tools.gateway.newly_spent(), dict(tools.gateway.sessions())))
+            pipe.send((*answer, tools.gateway.take_command_costs(), dict(tools.gateway.sessions())))
         except OSError:
             break
     tools.gateway.close()

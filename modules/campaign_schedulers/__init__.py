@@ -18,22 +18,22 @@ from cigri.flow.launches import NewJob, put_jobs, put_replicas
 from cigri.flow.offers import ClaimedOffer, take_offers
 from cigri.flow.task_places import take_furnished
 from cigri.flow.tasks import Backlog, WaitingTask, list_backlogs, take_continuing, take_waiting
-from cigri.flow.views.job_destinations import BucketShare, list_closed
-from cigri.flow.views.job_sizing import list_crews, list_grounds, list_share_paces
+from cigri.flow.views.job_destinations import BucketClusterKey, list_closed
+from cigri.flow.views.job_sizing import list_duration_statistics, list_job_sizing_statistics, list_live_job_totals
 from cigri.flow.views.queued_jobs import list_asked, list_queued, lock_queues
-from cigri.flow.views.stragglers import burnt, list_tries
-from cigri.lifecycle.active_scheduler import serving
+from cigri.flow.views.stragglers import list_stragglers, sum_wasted_core_seconds
+from cigri.lifecycle.active_scheduler import active_scheduler
 from cigri.runtime.failure_isolation import FAULTS, FailureIsolation, once_more_isolated
-from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.runtime.time_limit import PURE_LIMIT, refuse_stopped, time_limit
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from modules.campaign_schedulers.jobs.bucket_order import by_bucket
 from modules.campaign_schedulers.jobs.completion_model import CompletionModel
-from modules.campaign_schedulers.jobs.grouping import JobSize, Paces, Sizes, limited, sizes_of
-from modules.campaign_schedulers.jobs.longest_first import OfferedJobs, TaskAllotment, portions
+from modules.campaign_schedulers.jobs.grouping import JobSize, Paces, Sizes, limit_offer, size_jobs
+from modules.campaign_schedulers.jobs.longest_first import OfferedJobs, TaskAllotment, allot_longest_first
 from modules.campaign_schedulers.jobs.queue_budget import QueueBudget, QueueOccupancy
-from modules.campaign_schedulers.jobs.retry_placement import elsewhere
+from modules.campaign_schedulers.jobs.retry_placement import move_failed_tasks
 
 CAMPAIGN_SCHEDULERS = "campaign_schedulers"
 MOST_TRIES = 20_000  # live attempts that are looked at in a cycle
@@ -55,7 +55,7 @@ class Assignment(NamedTuple):
     tasks: tuple[int, ...]
 
 
-Choose = Callable[[int, Sequence[JobSlots]], Iterator[Assignment]]
+ChooseAssignments = Callable[[int, Sequence[JobSlots]], Iterator[Assignment]]
 """Given the number of waiting tasks, best first, and the places: no task twice, no more jobs or tasks than offered."""
 
 
@@ -68,20 +68,20 @@ class SchedulingFacts(NamedTuple):
     """
 
     paces: Paces
-    closed: Mapping[int, Collection[BucketShare]]
+    closed: Mapping[int, Collection[BucketClusterKey]]
     asked: Mapping[int, Mapping[int, int]]
     waiting: QueueOccupancy
     backlogs: Mapping[int, Backlog]
     stopped: Counter[str]  # schedulers that went on for ever, and how often in this pass
 
 
-def run_once(tools: PassContext) -> Report:
+def run_once(tools: PassContext) -> PassReport:
     """Turn every offer into jobs to launch."""
     return once_more_isolated(lambda is_isolated: _pass(tools, is_isolated=is_isolated))
 
 
-def _pass(tools: PassContext, *, is_isolated: bool) -> Report:
-    report: Report = Counter()
+def _pass(tools: PassContext, *, is_isolated: bool) -> PassReport:
+    report: PassReport = Counter()
     with tools.database.begin() as conn:
         offers = take_offers(conn)
         if not offers:
@@ -111,11 +111,11 @@ def _serve(
     offers: Sequence[ClaimedOffer],
     in_turn: Sequence[ClaimedOffer],
     campaigns: SchedulingFacts,
-) -> Report:
+) -> PassReport:
     """Make jobs for those of the offers to a campaign that stand together in line: `in_turn`."""
     campaign_id = offers[0].campaign_id
-    sizes = sizes_of(offers, campaigns.paces, settings.grouping.target)
-    served = _served([limited(offer, sizes) for offer in in_turn], campaigns.paces, settings.policy.scheduler)
+    sizes = size_jobs(offers, campaigns.paces, settings.grouping.target)
+    served = _served([limit_offer(offer, sizes) for offer in in_turn], campaigns.paces, settings.policy.scheduler)
     shut = campaigns.closed.get(campaign_id, set())
     by_cluster = {offer.cluster_id: offer for offer in served}
     queues = QueueBudget(by_cluster, campaigns.asked.get(campaign_id, {}), campaigns.waiting)
@@ -135,14 +135,18 @@ def _serve(
 def _paces(conn: Connection, offers: Sequence[ClaimedOffer]) -> Paces:
     """By campaign and cluster, of those that are no tests: a test is one job with one task, whatever its pace."""
     wanted = {offer.campaign_id for offer in offers if offer.type is not CampaignType.TEST}
-    return {(pace.campaign_id, pace.cluster_id): pace for pace in list_share_paces(conn, wanted)} if wanted else {}
+    return (
+        {(pace.campaign_id, pace.cluster_id): pace for pace in list_job_sizing_statistics(conn, wanted)}
+        if wanted
+        else {}
+    )
 
 
 def _served(offers: Sequence[ClaimedOffer], paces: Paces, default: str) -> list[ClaimedOffer]:
     """One campaign's offers, with the name of the scheduler that serves it now."""
     first = offers[0]
     its_paces = [pace for (campaign_id, _), pace in paces.items() if campaign_id == first.campaign_id]
-    name = serving(
+    name = active_scheduler(
         first.type,
         first.scheduler,
         default,
@@ -158,7 +162,7 @@ def _jobs(
     campaign_id: int,
     offers: Sequence[ClaimedOffer],
     sizes: Sizes,
-    closed: Collection[BucketShare],
+    closed: Collection[BucketClusterKey],
     queues: QueueBudget,
     patience: float,
     backlog: Backlog | None,
@@ -191,7 +195,7 @@ def _where_furnished(
     campaign_id: int,
     offers: Sequence[ClaimedOffer],
     sizes: Sizes,
-    closed: Collection[BucketShare],
+    closed: Collection[BucketClusterKey],
     queues: QueueBudget,
     patience: float,
 ) -> list[NewJob]:
@@ -216,9 +220,9 @@ def _fitting(tasks: Sequence[WaitingTask], cluster_id: int, queues: QueueBudget)
 def _portions(
     conn: Connection, campaign_id: int, backlog: Backlog, places: Mapping[int, ClaimedOffer]
 ) -> list[TaskAllotment]:
-    outlook = CompletionModel(list_grounds(conn, campaign_id))
+    outlook = CompletionModel(list_duration_statistics(conn, campaign_id))
     offered = {id: OfferedJobs(offer.jobs, min(offer.jobs, offer.at_once)) for id, offer in places.items()}
-    return portions(outlook, list_crews(conn, campaign_id), backlog, offered)
+    return allot_longest_first(outlook, list_live_job_totals(conn, campaign_id), backlog, offered)
 
 
 def _longest_first(
@@ -227,7 +231,7 @@ def _longest_first(
     free: Sequence[WaitingTask],
     places: Mapping[int, ClaimedOffer],
     most: Mapping[int, JobSize],
-    closed: Collection[BucketShare],
+    closed: Collection[BucketClusterKey],
     queues: QueueBudget,
     line: Sequence[TaskAllotment],
 ) -> list[NewJob]:
@@ -244,7 +248,7 @@ def _longest_first(
         taken |= {task.id for job in made for task in job.tasks}
         left = [task for task in left if task.id not in taken]
         jobs += made
-    return elsewhere(jobs, places, {*closed, *queues.full()})
+    return move_failed_tasks(jobs, places, {*closed, *queues.full()})
 
 
 def _replicate(conn: Connection, offers: Sequence[ClaimedOffer], jobs: Sequence[NewJob]) -> int:
@@ -257,9 +261,9 @@ def _replicate(conn: Connection, offers: Sequence[ClaimedOffer], jobs: Sequence[
         left[job.cluster_id] -= job.side
     if first.have_inputs or first.replica_budget is None or first.max_replicas is None or not +left:
         return 0
-    tries = list_tries(conn, first.campaign_id, MOST_TRIES)
-    outlook = CompletionModel(list_grounds(conn, first.campaign_id), tries)
-    budget = first.replica_budget * outlook.used - burnt(conn, first.campaign_id)
+    tries = list_stragglers(conn, first.campaign_id, MOST_TRIES)
+    outlook = CompletionModel(list_duration_statistics(conn, first.campaign_id), tries)
+    budget = first.replica_budget * outlook.used - sum_wasted_core_seconds(conn, first.campaign_id)
     try_of, offer_of = {live.task_id: live for live in tries}, {offer.cluster_id: offer for offer in offers}
     new = []
     for replica in replicate(tries, outlook, +left, first.max_replicas, budget):
@@ -272,7 +276,7 @@ def assign(
     tasks: Sequence[WaitingTask],
     offers: Mapping[int, ClaimedOffer],
     most: Mapping[int, JobSize],
-    closed: Collection[BucketShare] = (),
+    closed: Collection[BucketClusterKey] = (),
     queues: QueueBudget | None = None,
 ) -> list[NewJob]:
     """The jobs that the campaign's scheduler makes of its tasks, none larger than `most` says of its cluster.
@@ -282,14 +286,14 @@ def assign(
     """
     queues = queues or QueueBudget(offers)
     jobs = list(_assigned(tasks, offers, most, closed, queues))
-    return elsewhere(jobs, offers, {*closed, *queues.full()})
+    return move_failed_tasks(jobs, offers, {*closed, *queues.full()})
 
 
 def _assigned(
     tasks: Sequence[WaitingTask],
     offers: Mapping[int, ClaimedOffer],
     most: Mapping[int, JobSize],
-    closed: Collection[BucketShare],
+    closed: Collection[BucketClusterKey],
     queues: QueueBudget,
 ) -> Iterator[NewJob]:
     """A task that has died with its job before goes alone: it may be what kills them."""
@@ -348,9 +352,9 @@ def names() -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)
 
 
-def load(name: str) -> Choose:
+def load(name: str) -> ChooseAssignments:
     """The `choose` in the file of that name; raise ConfigError when there is none."""
     if name not in names():
         raise ConfigError(f"no campaign scheduler {name!r}; there are: {', '.join(names())}")
-    choose: Choose = importlib.import_module(f"{__name__}.{name}").choose
+    choose: ChooseAssignments = importlib.import_module(f"{__name__}.{name}").choose
     return choose

@@ -76,10 +76,10 @@ def _best(attempts: Sequence[Straggler], outlook: CompletionModel, places: Mappi
     The gain is the time until the first of the live attempts ends, less that of the new one, and has to be more than
     the time between two looks at its cluster. Its cost is its width times the seconds that it is expected to run.
     """
-    if any(live.waited is None for live in attempts):
+    if any(live.wait_seconds is None for live in attempts):
         return None
     there = {live.cluster_id for live in attempts}
-    work = max(outlook.work(live.cluster_id, live.ran or 0.0, live.expected) for live in attempts)
+    work = max(outlook.work(live.cluster_id, live.run_seconds or 0.0, live.expected) for live in attempts)
     free = [id for id, jobs in places.items() if jobs > 0 and id not in there]
     ends = [(outlook.completion(cluster_id, work), cluster_id) for cluster_id in free if outlook.fits(cluster_id, work)]
     if not ends:
@@ -97,5 +97,5 @@ def _committed(attempts: Sequence[Straggler], outlook: CompletionModel) -> float
     replicas = [live for live in attempts if live.is_replica]
     if not replicas or len(attempts) == 1:
         return 0.0
-    ways = [outlook.remaining(live) for live in attempts if not live.is_away]
+    ways = [outlook.remaining(live) for live in attempts if not live.is_cluster_unreachable]
     return min(ways, default=0.0) * sum(outlook.width(live.cluster_id) for live in replicas)

@@ -17,18 +17,24 @@ from cigri.estimates.clamping import LARGEST_INTEGER
 from cigri.flow.cluster_visits import put_account_failure
 from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.events import NewEvent, put_events
-from cigri.flow.kill_requests import DueKill, ask_kills, list_wished, take_kills, unsend_kills
-from cigri.flow.suspensions import DueSuspension, is_any_held, take_halts, unsend_halts
+from cigri.flow.kill_requests import (
+    DueKill,
+    claim_due_kills,
+    list_clusters_with_requests,
+    mark_kills_unsent,
+    request_kills,
+)
+from cigri.flow.suspensions import DueSuspension, claim_due_suspensions, has_suspensions, unsend_halts
 from cigri.flow.views.operating_hours import list_out_of_hours
 from cigri.flow.views.unwanted_jobs import WaitLimits, list_queues, list_unwanted
 from cigri.gateway.requests import CancelJobs, ControlJobs
 from cigri.runtime.failure_isolation import described, isolated_visit
-from cigri.runtime.pass_context import PassContext, Report, summed
+from cigri.runtime.pass_context import PassContext, PassReport, combine_reports
 from cigri.states import EventLevel, KillReason
 from modules.killer.checkpoints import pass_on_checkpoints
 from modules.killer.drain import drain
 from modules.killer.queue_length import most_useful
-from modules.killer.suspensions import by_verb, steerable, tell_result
+from modules.killer.suspensions import group_by_control, steerable, tell_result
 
 logger = logging.getLogger(__name__)
 
@@ -42,23 +48,23 @@ class DueJobControls(NamedTuple):
     halts: list[DueSuspension]
 
 
-def run_once(tools: PassContext) -> Report:
+def run_once(tools: PassContext) -> PassReport:
     """Steer the jobs of the clusters of which anybody wishes something, be it the grid itself."""
     with tools.database.begin() as conn:
         clusters = list_clusters(conn, "killer")
         report = _ask(conn, tools, clusters) if clusters else Counter()
-        with_halts = is_any_held(conn)
-        wished = {cluster.id for cluster in clusters} if with_halts else list_wished(conn)
+        with_halts = has_suspensions(conn)
+        wished = {cluster.id for cluster in clusters} if with_halts else list_clusters_with_requests(conn)
     steered = [cluster for cluster in clusters if cluster.id in wished]
     patience = tools.settings.almighty.patience
     visit = isolated_visit(tools, "killer", lambda cluster: _visit(tools, cluster, with_halts))
-    report += summed(tools.gateway.visit(steered, visit, patience))
+    report += combine_reports(tools.gateway.visit(steered, visit, patience))
     return report
 
 
-def _ask(conn: Connection, tools: PassContext, clusters: Sequence[ClusterRow]) -> Report:
+def _ask(conn: Connection, tools: PassContext, clusters: Sequence[ClusterRow]) -> PassReport:
     """Ask for the kills that nobody but the grid asks for."""
-    report: Report = Counter()
+    report: PassReport = Counter()
     limits = tools.settings.jobs
     patience = WaitLimits(limits.waiting_too_long, limits.walltime_slack, limits.moves)
     queues = {queue.cluster_id: queue for queue in list_queues(conn)}
@@ -75,12 +81,12 @@ def _ask(conn: Connection, tools: PassContext, clusters: Sequence[ClusterRow]) -
     for cluster_id, leaving in list_out_of_hours(conn, tools.settings.hours).items():
         unwanted[KillReason.HOURS] += leaving if cluster_id in max_waiting else ()
     for reason in (KillReason.FLOOD, KillReason.WAITING_TOO_LONG, KillReason.HOURS, KillReason.WALLTIME):
-        report[f"{reason} kills"] += ask_kills(conn, unwanted[reason], reason, "killer")
+        report[f"{reason} kills"] += request_kills(conn, unwanted[reason], reason, "killer")
     return report
 
 
-def _visit(tools: PassContext, cluster: ClusterRow, with_halts: bool) -> Report:
-    report: Report = Counter()
+def _visit(tools: PassContext, cluster: ClusterRow, with_halts: bool) -> PassReport:
+    report: PassReport = Counter()
     with tools.database.lock(f"cigri.killer.{cluster.id}") as taken:
         if not taken:
             return Counter({"locked clusters": 1})
@@ -88,18 +94,18 @@ def _visit(tools: PassContext, cluster: ClusterRow, with_halts: bool) -> Report:
         orders: dict[str, DueJobControls] = defaultdict(lambda: DueJobControls([], []))
         verify_after = tools.settings.jobs.verify_kill
         with tools.database.begin() as conn:
-            for kill in take_kills(conn, cluster.id, verify_after):
+            for kill in claim_due_kills(conn, cluster.id, verify_after):
                 orders[kill.local_user].kills.append(kill)
             states = steerable(tools.gateway.controls(cluster)) if with_halts else ()
-            for halt in take_halts(conn, cluster.id, states, verify_after) if with_halts else ():
+            for halt in claim_due_suspensions(conn, cluster.id, states, verify_after) if with_halts else ():
                 orders[halt.local_user].halts.append(halt)
-        for of_user in tools.gateway.side_by_side(orders, lambda user: _send(tools, cluster, user, orders[user])):
+        for of_user in tools.gateway.run_concurrently(orders, lambda user: _send(tools, cluster, user, orders[user])):
             report.update(of_user)
         report["checkpoints heard"] = pass_on_checkpoints(tools, cluster)
     return +report
 
 
-def _send(tools: PassContext, cluster: ClusterRow, user: str, orders: DueJobControls) -> Report:
+def _send(tools: PassContext, cluster: ClusterRow, user: str, orders: DueJobControls) -> PassReport:
     """What goes wrong with one account is no other's trouble."""
     try:
         return _steer(tools, cluster, user, orders)
@@ -115,14 +121,14 @@ def _send(tools: PassContext, cluster: ClusterRow, user: str, orders: DueJobCont
         return Counter()
 
 
-def _steer(tools: PassContext, cluster: ClusterRow, user: str, orders: DueJobControls) -> Report:
+def _steer(tools: PassContext, cluster: ClusterRow, user: str, orders: DueJobControls) -> PassReport:
     """Everything for one user in one remote command."""
     cancel = CancelJobs([order.remote_id for order in orders.kills])
-    halts = by_verb(orders.halts)
+    halts = group_by_control(orders.halts)
     steers = {ControlJobs(verb, [order.remote_id for order in halts[verb]]): halts[verb] for verb in halts}
-    report: Report = Counter()
+    report: PassReport = Counter()
     try:
-        answers = tools.gateway.ask_all(cluster, user, [*([cancel] if orders.kills else []), *steers])
+        answers = tools.gateway.request_all(cluster, user, [*([cancel] if orders.kills else []), *steers])
     except (TransportError, UnreadableOutput) as error:
         _give_up(tools, cluster, orders.kills, str(error))
         with tools.database.begin() as conn:
@@ -150,7 +156,7 @@ def _give_up(tools: PassContext, cluster: ClusterRow, orders: Sequence[DueKill],
     if not orders:
         return
     with tools.database.begin() as conn:
-        unsend_kills(conn, [order.job_id for order in orders])
+        mark_kills_unsent(conn, [order.job_id for order in orders])
     _complain(tools, cluster, orders, why)
 
 

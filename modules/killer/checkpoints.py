@@ -4,7 +4,12 @@ import logging
 from collections import defaultdict
 
 from cigri.errors import TransportError, UnreadableOutput
-from cigri.flow.checkpoint_requests import DueCheckpoint, put_heard, take_checkpoint_orders, unsend_checkpoints
+from cigri.flow.checkpoint_requests import (
+    DueCheckpoint,
+    record_checkpoint_states,
+    take_checkpoint_orders,
+    unsend_checkpoints,
+)
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.grid_identity import grid_key
 from cigri.gateway.requests import RequestCheckpoints
@@ -21,7 +26,7 @@ def pass_on_checkpoints(tools: PassContext, cluster: ClusterRow) -> int:
         for order in take_checkpoint_orders(conn, cluster.id):
             orders[order.local_user].append(order)
         key = grid_key(conn) if orders else ""
-    return sum(tools.gateway.side_by_side(orders, lambda user: _ask(tools, cluster, key, user, orders[user])))
+    return sum(tools.gateway.run_concurrently(orders, lambda user: _ask(tools, cluster, key, user, orders[user])))
 
 
 def _ask(tools: PassContext, cluster: ClusterRow, key: str, user: str, orders: list[DueCheckpoint]) -> int:
@@ -30,7 +35,7 @@ def _ask(tools: PassContext, cluster: ClusterRow, key: str, user: str, orders: l
         for order in orders
     ]
     try:
-        answers = tools.gateway.ask(cluster, user, RequestCheckpoints(key, wishes))
+        answers = tools.gateway.request(cluster, user, RequestCheckpoints(key, wishes))
     except (TransportError, UnreadableOutput) as error:
         logger.warning("Cluster %s: the jobs of %s could not be asked for checkpoints: %s", cluster.name, user, error)
         answers = [CheckpointRequestState.UNWRITTEN for _ in orders]
@@ -43,6 +48,6 @@ def _ask(tools: PassContext, cluster: ClusterRow, key: str, user: str, orders: l
         if order.is_new and answer in (CheckpointRequestState.UNWRITTEN, CheckpointRequestState.ABSENT)
     ]
     with tools.database.begin() as conn:
-        put_heard(conn, heard)
+        record_checkpoint_states(conn, heard)
         unsend_checkpoints(conn, lost)
     return len(heard)

@@ -11,36 +11,36 @@ from cigri.flow.drains import (
     ClusterDrain,
     NodeDrainRequest,
     find_drain,
+    list_jobs_to_reprieve,
     list_node_drains,
     list_past,
     list_unfit,
-    take_back,
 )
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.grid_identity import grid_key
-from cigri.flow.kill_requests import ask_kills
+from cigri.flow.kill_requests import request_kills
 from cigri.flow.views.running_jobs import RunningJob, list_running
 from cigri.formats.units import as_utc
-from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.states import EventLevel, KillReason
 from cigri.wrapper.termination_cost import KillCandidate, enough, least_waste_first
-from modules.killer.shutdowns import ShutdownContext, assess_jobs, forget_past, take_back_told, tell
+from modules.killer.shutdowns import ShutdownContext, assess_jobs, forget_past, notify_jobs, retract_notices
 
 MOST_VICTIMS_SHOWN = 20  # jobs whose figures an event gives
 
 
-def drain(tools: PassContext, cluster: ClusterRow) -> Report:
+def drain(tools: PassContext, cluster: ClusterRow) -> PassReport:
     """One step: waiting jobs that would not fit are taken back, running ones told, and at the deadline killed."""
     with tools.database.begin() as conn:
         wish, nodes = find_drain(conn, cluster.id), list_node_drains(conn, cluster.id)
-        allowed, past = take_back(conn, cluster.id), list_past(conn, cluster.id)
+        allowed, past = list_jobs_to_reprieve(conn, cluster.id), list_past(conn, cluster.id)
         if wish is None and not (nodes or allowed or past):
             return Counter()
         place = ShutdownContext(tools, cluster, grid_key(conn), server_time(conn))
         paused = {user for user, is_over in list_refused(conn, cluster).items() if not is_over}
         jobs = list_running(conn, cluster_id=cluster.id) if wish or nodes else []
     running = [job for job in jobs if job.local_user not in paused]
-    report: Report = Counter({"jobs that may go on": take_back_told(place, allowed)})
+    report: PassReport = Counter({"jobs that may go on": retract_notices(place, allowed)})
     if past := [job for job in past if job.local_user not in paused]:
         forget_past(place, past)
     claimed: set[int] = set()
@@ -54,7 +54,7 @@ def drain(tools: PassContext, cluster: ClusterRow) -> Report:
     return +report
 
 
-def _drain_node(place: ShutdownContext, drain: NodeDrainRequest, running: Sequence[RunningJob]) -> Report:
+def _drain_node(place: ShutdownContext, drain: NodeDrainRequest, running: Sequence[RunningJob]) -> PassReport:
     """The jobs that run there are told of the deadline; none is killed."""
     if place.present >= drain.deadline:
         return Counter()
@@ -66,12 +66,12 @@ def _drain_node(place: ShutdownContext, drain: NodeDrainRequest, running: Sequen
 
 def _drain_cluster(
     place: ShutdownContext, wish: ClusterDrain, running: Sequence[RunningJob], claimed: set[int]
-) -> Report:
+) -> PassReport:
     """`claimed` jobs are told of their node, which is to be empty before."""
     with place.tools.database.begin() as conn:
         waiting = list_unfit(conn, place.cluster.id, wish.deadline)
-        asked = ask_kills(conn, waiting, KillReason.DRAIN, wish.asked_by)
-        report: Report = Counter({"drain kills": asked})
+        asked = request_kills(conn, waiting, KillReason.DRAIN, wish.asked_by)
+        report: PassReport = Counter({"drain kills": asked})
     deadline = wish.deadline.timestamp()
     late = _late(running, wish.deadline)
     if place.present >= wish.deadline:
@@ -110,13 +110,13 @@ def _announce(
 ) -> int:
     """Tell `victims` to end by then, the other running jobs that their machine will go; give how many victims heard.
 
-    Those of them that cannot be told count, too (`tell`).
+    Those of them that cannot be told count, too (`notify_jobs`).
     """
     ids = {victim.job.job_id for victim in victims}
     at = deadline.timestamp()
     if others := [job for job in running if job.machine_told != at and job.job.job_id not in ids]:
-        tell(place, others, deadline, machine_only=True)
-    warned = tell(place, [job for job in running if job.job.job_id in ids], deadline) if ids else set()
+        notify_jobs(place, others, deadline, machine_only=True)
+    warned = notify_jobs(place, [job for job in running if job.job.job_id in ids], deadline) if ids else set()
     if warned:
         words = f"told to end by {as_utc(deadline)}"
         event = _event(place.cluster, subject, words, [victim for victim in victims if victim.job.job_id in warned])
@@ -128,7 +128,7 @@ def _announce(
 def _kill(place: ShutdownContext, wish: ClusterDrain, victims: Sequence[KillCandidate]) -> int:
     with place.tools.database.begin() as conn:
         ids = [victim.job.job_id for victim in victims]
-        asked = ask_kills(conn, ids, KillReason.DRAIN, wish.asked_by)
+        asked = request_kills(conn, ids, KillReason.DRAIN, wish.asked_by)
         if asked:
             event = _event(place.cluster, f"cluster {place.cluster.name}", "killed", victims)
             put_events(conn, [event])

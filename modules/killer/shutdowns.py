@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cigri.errors import TransportError, UnreadableOutput
 from cigri.flow.clusters import ClusterRow
-from cigri.flow.drains import JobToNotify, put_past, put_told
+from cigri.flow.drains import JobToNotify, mark_shutdown_passed, record_notified_jobs
 from cigri.flow.views.running_jobs import RunningJob
 from cigri.gateway.requests import AnnounceShutdown, ReadJobStatus, RetractShutdown
 from cigri.runtime.pass_context import PassContext
@@ -34,13 +34,13 @@ def assess_jobs(place: ShutdownContext, running: Sequence[RunningJob]) -> list[K
     def read(user: str) -> dict[JobKey, dict[str, str]]:
         keys = [job.key for job in by_user[user]]
         try:
-            return gateway.ask(cluster, user, ReadJobStatus(place.grid, keys))
+            return gateway.request(cluster, user, ReadJobStatus(place.grid, keys))
         except (TransportError, UnreadableOutput) as error:
             logger.warning("Cluster %s: the status of the jobs of %s is not known: %s", cluster.name, user, error)
             return {}
 
     said: dict[JobKey, Mapping[str, str]] = {}
-    for answer in gateway.side_by_side(by_user, read):
+    for answer in gateway.run_concurrently(by_user, read):
         said.update(answer)
     victims = []
     for job in running:
@@ -51,7 +51,7 @@ def assess_jobs(place: ShutdownContext, running: Sequence[RunningJob]) -> list[K
     return victims
 
 
-def tell(
+def notify_jobs(
     place: ShutdownContext, running: Sequence[RunningJob], at: datetime, *, machine_only: bool = False
 ) -> set[int]:
     """The ids of the jobs that were told of the shutdown, or have no way to hear; `machine_only`: they need not end.
@@ -64,19 +64,19 @@ def tell(
         keys = [job.key for job in by_user[user]]
         news = AnnounceShutdown(place.grid, keys, int(at.timestamp()), machine_only)
         try:
-            heard = gateway.ask(cluster, user, news)
+            heard = gateway.request(cluster, user, news)
         except (TransportError, UnreadableOutput) as error:
             logger.warning("Cluster %s: the jobs of %s could not be told: %s", cluster.name, user, error)
             return []
         return [(job.job.job_id, job.key in heard) for job in by_user[user]]
 
-    hearings = [hearing for of_user in gateway.side_by_side(by_user, announced) for hearing in of_user]
+    hearings = [hearing for of_user in gateway.run_concurrently(by_user, announced) for hearing in of_user]
     with place.tools.database.begin() as conn:
-        put_told(conn, hearings, at, machine_only=machine_only)
+        record_notified_jobs(conn, hearings, at, machine_only=machine_only)
     return {job_id for job_id, _ in hearings}
 
 
-def take_back_told(place: ShutdownContext, allowed: Sequence[JobToNotify]) -> int:
+def retract_notices(place: ShutdownContext, allowed: Sequence[JobToNotify]) -> int:
     """These jobs find no shutdown any more, neither of theirs nor of their machine; give how many were reached."""
     return len(_withdraw(place, allowed, machine_only=False))
 
@@ -85,7 +85,7 @@ def forget_past(place: ShutdownContext, past: Sequence[JobToNotify]) -> None:
     """A machine that is still there though its time has come is not told to be going down."""
     withdrawn = _withdraw(place, past, machine_only=True)
     with place.tools.database.begin() as conn:
-        put_past(conn, withdrawn)
+        mark_shutdown_passed(conn, withdrawn)
 
 
 def _withdraw(place: ShutdownContext, jobs: Sequence[JobToNotify], *, machine_only: bool) -> list[int]:
@@ -98,13 +98,13 @@ def _withdraw(place: ShutdownContext, jobs: Sequence[JobToNotify], *, machine_on
     def withdrawn(user: str) -> list[int]:
         keys = [job.key for job in by_user[user]]
         try:
-            gateway.ask(cluster, user, RetractShutdown(place.grid, keys, machine_only))
+            gateway.request(cluster, user, RetractShutdown(place.grid, keys, machine_only))
         except (TransportError, UnreadableOutput) as error:
             logger.warning("Cluster %s: the jobs of %s still expect a shutdown: %s", cluster.name, user, error)
             return []
         return [job.job_id for job in by_user[user]]
 
-    return [job_id for of_user in gateway.side_by_side(by_user, withdrawn) for job_id in of_user]
+    return [job_id for of_user in gateway.run_concurrently(by_user, withdrawn) for job_id in of_user]
 
 
 def _by_user(running: Iterable[RunningJob]) -> dict[str, list[RunningJob]]:

@@ -9,7 +9,7 @@ from cigri.flow.clusters import ClusterRow
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.suspensions import MANY_CONTROLS, DueSuspension
 from cigri.gateway.requests import ClusterResponses, ControlJobs
-from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.states import EventLevel, JobState
 
 CONTROLS: Mapping[tuple[JobState, bool], JobControl] = {
@@ -41,7 +41,7 @@ def steerable(controls: frozenset[JobControl]) -> list[JobState]:
     ]
 
 
-def by_verb(orders: Sequence[DueSuspension]) -> dict[JobControl, list[DueSuspension]]:
+def group_by_control(orders: Sequence[DueSuspension]) -> dict[JobControl, list[DueSuspension]]:
     """The orders by what the batch system is to do: hold or release what waits, suspend or resume what runs."""
     orders_of: dict[JobControl, list[DueSuspension]] = defaultdict(list)
     for order in orders:
@@ -55,7 +55,7 @@ def tell_result(
     steered: ControlJobs,
     orders: Sequence[DueSuspension],
     answers: ClusterResponses,
-) -> Report:
+) -> PassReport:
     """One event per campaign while the batch system refuses, or takes the request and does nothing."""
     verb = steered.verb
     by_campaign: dict[int, list[DueSuspension]] = defaultdict(list)

@@ -18,7 +18,7 @@ from cigri.errors import CigriError
 from cigri.submission.simulation_process import SimulationRequest
 from modules.laboratory.whatif import prepared_database
 from modules.laboratory.whatif.plan import ProposedCampaign
-from modules.laboratory.whatif.simulation import foresee
+from modules.laboratory.whatif.simulation import simulate_futures
 
 TERMINATED = 143  # as a shell shows SIGTERM
 
@@ -38,7 +38,7 @@ def main() -> int:
 def _answer(directory: Path, question: SimulationRequest) -> dict[str, Any]:
     prospects = [ProposedCampaign(*order) for order in question.orders]
     try:
-        report = foresee(directory, question.picture, question.settings, prospects, _progress())
+        report = simulate_futures(directory, question.picture, question.settings, prospects, _progress())
     except CigriError as error:
         return {"error": str(error)}
     else:

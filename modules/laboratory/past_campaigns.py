@@ -17,7 +17,7 @@ from cigri.flow.ends import EndedAttempt, EndedJob, put_ended
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.submissions import NewCampaign, put_campaign
 from cigri.flow.tasks import take_waiting
-from cigri.lifecycle.verdicts import AttemptCounts, judge
+from cigri.lifecycle.verdicts import AttemptCounts, decide_verdict
 from cigri.settings.sections import JobSettings
 from cigri.states import JobKind, Outcome
 from modules.laboratory.cluster.simulated_jobs import SimulatedTask
@@ -64,6 +64,8 @@ def _end(conn: Connection, cluster_id: int, lasted: Mapping[int, float]) -> None
             [task] = job.tasks
             seconds = lasted[task.number]
             ended = (launch.campaign_id, job.id, task.id, task.attempt, Outcome.SUCCESS, 0, at, seconds)
-            attempts.append(EndedAttempt(*ended, judge(Outcome.SUCCESS, AttemptCounts(0, 0, 0, 0), JobSettings())))
+            attempts.append(
+                EndedAttempt(*ended, decide_verdict(Outcome.SUCCESS, AttemptCounts(0, 0, 0, 0), JobSettings()))
+            )
             jobs.append(EndedJob(job.id, launch.campaign_id, JobKind.TASKS, Outcome.SUCCESS, 0, "", "", at))
     put_ended(conn, cluster_id, attempts, jobs)

@@ -12,7 +12,7 @@ from cigri.flow.clusters import ClusterRow
 from cigri.gateway.contract import ClusterGateway, VisitResults
 from cigri.gateway.requests import ClusterRequest, ClusterResponses
 from cigri.lifecycle import CYCLE
-from cigri.runtime.pass_context import PassContext, Report, RunOnce
+from cigri.runtime.pass_context import PassContext, PassReport, RunOnce
 from cigri.settings.sections import Settings
 from modules.laboratory.cluster.front_end import SimulatedFrontEnd
 
@@ -41,10 +41,10 @@ class SimulatedGateway(ClusterGateway):
     def prepare(self, cluster: ClusterRow, order: ClusterRequest[T]) -> ClusterRequest[T]:
         return order
 
-    def ask(self, cluster: ClusterRow, user: str, order: ClusterRequest[T]) -> T:
+    def request(self, cluster: ClusterRow, user: str, order: ClusterRequest[T]) -> T:
         return self._reach(cluster, user).ask(user, order)
 
-    def ask_all(self, cluster: ClusterRow, user: str, orders: Sequence[ClusterRequest[Any]]) -> ClusterResponses:
+    def request_all(self, cluster: ClusterRow, user: str, orders: Sequence[ClusterRequest[Any]]) -> ClusterResponses:
         return self._reach(cluster, user).ask_all(user, orders)
 
     def visit(
@@ -52,13 +52,13 @@ class SimulatedGateway(ClusterGateway):
     ) -> VisitResults:
         return VisitResults({cluster.name: visit(cluster) for cluster in clusters}, [], {})
 
-    def side_by_side(self, users: Iterable[str], action: Callable[[str], T]) -> list[T]:
+    def run_concurrently(self, users: Iterable[str], action: Callable[[str], T]) -> list[T]:
         return [action(user) for user in users]
 
-    def aside(
+    def run_detached(
         self, cluster: ClusterRow, users: Iterable[str], action: Callable[[str], "Counter[str]"]
     ) -> list["Counter[str]"]:
-        return self.side_by_side(users, action)
+        return self.run_concurrently(users, action)
 
     def close(self) -> None:
         """No visit outlasts its pass."""
@@ -94,9 +94,9 @@ class SimulationLoop:
         self._start = start
         self._modules: list[RunOnce] = [module.run_once for module in MODULES]
 
-    def cycle(self) -> Report:
+    def cycle(self) -> PassReport:
         """One pass of each module, as the almighty has them; commands take their time."""
-        report: Report = Counter()
+        report: PassReport = Counter()
         patience = self.tools.settings.almighty.patience
         for run_once in self._modules:
             report.update(run_once(self.tools))

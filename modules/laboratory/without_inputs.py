@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster
 
-Parts = Mapping[str, NewCampaignCluster]
+ClustersByName = Mapping[str, NewCampaignCluster]
 
 
 def without_inputs(campaign: NewCampaign) -> NewCampaign:
@@ -13,7 +13,7 @@ def without_inputs(campaign: NewCampaign) -> NewCampaign:
     return campaign._replace(clusters=_light(campaign.clusters), anywhere=anywhere)
 
 
-def _light(parts: Parts) -> Parts:
+def _light(parts: ClustersByName) -> ClustersByName:
     return {
         name: part._replace(settings={**part.settings, "inputs": [], "task_inputs": None})
         for name, part in parts.items()

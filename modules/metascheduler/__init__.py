@@ -9,32 +9,44 @@ from operator import attrgetter
 
 from sqlalchemy import Connection
 
-from cigri.flow.affinities_and_targets import list_affinities, list_targets
+from cigri.flow.affinities_and_targets import list_targets, list_user_affinities
 from cigri.flow.campaigns import close_campaigns
 from cigri.flow.ceilings import find_ceilings
 from cigri.flow.dependencies import release_tasks
 from cigri.flow.events import put_events
 from cigri.flow.fair_share_usage import add_up_usage, list_usage
-from cigri.flow.kill_requests import ask_kills
+from cigri.flow.kill_requests import request_kills
 from cigri.flow.offers import put_offers
 from cigri.flow.pending_reasons import put_cuts
 from cigri.flow.prologues_and_epilogues import put_epilogues, put_prologues
-from cigri.flow.quarantines import list_left_out
-from cigri.flow.views.cluster_demands import ClusterDemand, has_open_campaigns, list_begun, list_claims, list_wants
-from cigri.flow.views.job_destinations import list_barred
-from cigri.flow.views.occupancy import WithdrawalRange, WithdrawnJob, list_holdings, list_recalled
-from cigri.flow.views.operating_hours import list_shut
-from cigri.flow.views.schedulable_clusters import SchedulableCluster, list_rooms
+from cigri.flow.quarantines import list_quarantined_campaigns
+from cigri.flow.views.cluster_demands import (
+    ClusterDemand,
+    has_open_campaigns,
+    list_begun,
+    list_cluster_demands,
+    list_pending_campaigns,
+)
+from cigri.flow.views.job_destinations import list_without_queue
+from cigri.flow.views.occupancy import WithdrawalRange, WithdrawnJob, list_occupancy, list_withdrawable_jobs
+from cigri.flow.views.operating_hours import list_closed_by_hours
+from cigri.flow.views.schedulable_clusters import SchedulableCluster, list_schedulable_clusters
 from cigri.runtime.failure_isolation import FailureIsolation
-from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.settings.sections import Settings
 from cigri.states import KillReason
 from modules.metascheduler.fairness_withdrawals import POLICIES as RECALLING
-from modules.metascheduler.fairness_withdrawals import SharingResult, news, recall, standings, taken_back
+from modules.metascheduler.fairness_withdrawals import (
+    SharingResult,
+    compute_shares,
+    count_withdrawn,
+    withdraw_for_fairness,
+    withdrawal_events,
+)
 from modules.metascheduler.pending_reasons import explain
 from modules.metascheduler.policies import PolicyFacts
-from modules.metascheduler.progressive_filling import share
-from modules.metascheduler.ranking import line_up
+from modules.metascheduler.progressive_filling import share_clusters
+from modules.metascheduler.ranking import rank_campaigns
 from modules.metascheduler.remaining_capacity import RemainingCapacity
 from modules.metascheduler.site_policy import SitePolicy
 
@@ -42,15 +54,15 @@ CAMPAIGN = attrgetter("campaign_id")
 """Of what there are very many, this takes a third of the time of an expression."""
 
 
-def run_once(tools: PassContext) -> Report:
+def run_once(tools: PassContext) -> PassReport:
     """One offer per campaign and cluster that fit together."""
     with tools.database.begin() as conn:
         if not has_open_campaigns(conn):
             return Counter()
         released = release_tasks(conn)
     with tools.database.begin() as conn:
-        shut = {(share.campaign_id, share.cluster_id) for share in list_shut(conn, tools.settings.hours)}
-        barred = list_barred(conn)
+        shut = {(share.campaign_id, share.cluster_id) for share in list_closed_by_hours(conn, tools.settings.hours)}
+        barred = list_without_queue(conn)
         report = Counter(
             {
                 "prologues": put_prologues(conn, shut | barred),
@@ -58,21 +70,23 @@ def run_once(tools: PassContext) -> Report:
                 "campaigns ended": close_campaigns(conn),
             }
         )
-        wants = list_wants(
+        wants = list_cluster_demands(
             conn, tools.settings.budget.errors, tools.settings.jobs.same_cluster, tools.settings.policy.scouting
         )
         barred |= shut
         if barred:
             wants = [want for want in wants if (want.campaign_id, want.cluster_id) not in barred]
-        if left_out := list_left_out(conn, ("campaign_schedulers",)):  # what it were given nobody would use
+        if left_out := list_quarantined_campaigns(
+            conn, ("campaign_schedulers",)
+        ):  # what it were given nobody would use
             wants = [want for want in wants if want.campaign_id not in left_out]
         if not tools.settings.policy.replicas:
-            wants = [want._replace(spare=0) if want.spare else want for want in wants if want.waits]
+            wants = [want._replace(replicable=0) if want.replicable else want for want in wants if want.waits]
         isolation, policy = FailureIsolation(conn, "metascheduler"), SitePolicy(tools.settings.policy.order)
         shared = _share(conn, tools.settings, policy, isolation, wants)
         isolation.settle(set(map(CAMPAIGN, wants)))
         put_offers(conn, shared.stock.offers())
-        put_cuts(conn, explain(shared.stock, taken_back(shared)))
+        put_cuts(conn, explain(shared.stock, count_withdrawn(shared)))
         report["jobs taken back"] = _take_back(conn, shared)
     policy.complain()
     report["tasks released"] = released
@@ -91,9 +105,9 @@ def _share(
     usage = list_usage(conn, policy.half_life)
     add_up_usage(conn, policy.half_life)
     begun = list_begun(conn) if policy.first_jobs else {}
-    facts = PolicyFacts(list_affinities(conn), list_targets(conn), usage, begun)
-    ceilings, rooms = find_ceilings(conn, policy.tests), list_rooms(conn)
-    everybody = list_claims(conn, [want for want in wants if want.waits], everybody=True)
+    facts = PolicyFacts(list_user_affinities(conn), list_targets(conn), usage, begun)
+    ceilings, rooms = find_ceilings(conn, policy.tests), list_schedulable_clusters(conn)
+    everybody = list_pending_campaigns(conn, [want for want in wants if want.waits], everybody=True)
     claims = [claim for claim in everybody if claim.clusters]
 
     def shared(rooms: Sequence[SchedulableCluster], wants: Sequence[ClusterDemand]) -> RemainingCapacity:
@@ -102,7 +116,7 @@ def _share(
         def among(ids: Collection[int]) -> RemainingCapacity:
             wanted = wants if len(ids) == len(everyone) else [want for want in wants if want.campaign_id in ids]
             claimed = [claim for claim in claims if claim.campaign_id in ids]
-            return share(rooms, wanted, claimed, policy, chosen.order, facts, ceilings)
+            return share_clusters(rooms, wanted, claimed, policy, chosen.order, facts, ceilings)
 
         return isolation.of_all(everyone, among)
 
@@ -110,15 +124,17 @@ def _share(
         return SharingResult(shared(rooms, wants))
 
     def find(plan: Sequence[WithdrawalRange]) -> list[WithdrawnJob]:
-        return list_recalled(conn, plan, settings.jobs.moves, policy.recall)
+        return list_withdrawable_jobs(conn, plan, settings.jobs.moves, policy.recall)
 
-    holdings = list_holdings(conn)
-    standing = standings(line_up(everybody, policy, chosen.order, facts._replace(begun={})), holdings, wants, rooms)
-    return recall(standing, holdings, rooms, wants, find, shared)
+    holdings = list_occupancy(conn)
+    standing = compute_shares(
+        rank_campaigns(everybody, policy, chosen.order, facts._replace(begun={})), holdings, wants, rooms
+    )
+    return withdraw_for_fairness(standing, holdings, rooms, wants, find, shared)
 
 
 def _take_back(conn: Connection, shared: SharingResult) -> int:
     if not shared.recalled:
         return 0
-    put_events(conn, list(news(shared)))
-    return ask_kills(conn, [job.job_id for job in shared.recalled], KillReason.FAIRNESS, "metascheduler")
+    put_events(conn, list(withdrawal_events(shared)))
+    return request_kills(conn, [job.job_id for job in shared.recalled], KillReason.FAIRNESS, "metascheduler")

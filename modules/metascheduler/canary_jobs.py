@@ -38,7 +38,7 @@ class CanaryLimit(NamedTuple):
         cheap = min(LARGEST_INTEGER, self.stake / (max(seconds, SHORTEST_TASK) * want.width))
         if want.mean is None:
             cheap = min(cheap, FEW_ENDS * self.jobs + max(0, want.live - want.queued))
-        return max(self.jobs << min(want.proven, DOUBLINGS_OF_TRUST), int(cheap))
+        return max(self.jobs << min(want.successes, DOUBLINGS_OF_TRUST), int(cheap))
 
 
 ANY_NUMBER = CanaryLimit()

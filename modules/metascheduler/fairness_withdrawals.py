@@ -3,7 +3,7 @@
 Only what frees a core for them in its turn. Jobs that take much of a node wait beside narrow ones, whoever is above his
 share (wide_jobs.py): were the narrow ones taken back, a node would stand idle while the batch system gathers it.
 
-A share is in cores: of those that our jobs run on and those that are free, by weighted max-min (`standings`).
+A share is in cores: of those that our jobs run on and those that are free, by weighted max-min (`compute_shares`).
 docs/explanation/scheduling.md#order tells it at length, under Waiting jobs make way.
 """
 
@@ -56,7 +56,7 @@ class SharingResult(NamedTuple):
     standing: Mapping[int, CampaignShare] = MappingProxyType({})
 
 
-def standings(
+def compute_shares(
     turns: Iterable[RankedCampaign],
     holdings: Iterable[Occupancy],
     wants: Iterable[ClusterDemand],
@@ -89,7 +89,7 @@ def standings(
     return cores
 
 
-def recall(
+def withdraw_for_fairness(
     standing: Mapping[int, CampaignShare],
     holdings: Sequence[Occupancy],
     rooms: Sequence[SchedulableCluster],
@@ -105,9 +105,9 @@ def recall(
     holdings = [held for held in holdings if held.cluster_id in at and not at[held.cluster_id].is_wide(held.width)]
     is_first = True
     while True:  # three times at most
-        plan = recalls(standing, holdings, sent)
+        plan = plan_withdrawals(standing, holdings, sent)
         recalled = find(plan) if plan else []
-        stock = share(*without(recalled, rooms, wants))
+        stock = share(*subtract_withdrawn(recalled, rooms, wants))
         helped = {cluster_id for campaign_id, cluster_id in stock.given if campaign_id in below}
         if not recalled or sent <= helped:
             return SharingResult(stock, recalled, standing)
@@ -115,7 +115,7 @@ def recall(
         is_first = False
 
 
-def recalls(
+def plan_withdrawals(
     standing: Mapping[int, CampaignShare], holdings: Sequence[Occupancy], sent: Collection[int]
 ) -> list[WithdrawalRange]:
     """In each queue, what those above their share have before the last job of those below, who are `sent` to some."""
@@ -123,7 +123,7 @@ def recalls(
     in_line = [held for held in holdings if held.campaign_id in standing and held.waiting]
     for held in in_line:
         if standing[held.campaign_id].is_below:
-            last[held.cluster_id] = max(last[held.cluster_id], held.last)
+            last[held.cluster_id] = max(last[held.cluster_id], held.newest_job_id)
     return [
         WithdrawalRange(held.campaign_id, held.cluster_id, last[held.cluster_id])
         for held in in_line
@@ -131,7 +131,7 @@ def recalls(
     ]
 
 
-def without(
+def subtract_withdrawn(
     recalled: Iterable[WithdrawnJob], rooms: Iterable[SchedulableCluster], wants: Iterable[ClusterDemand]
 ) -> tuple[list[SchedulableCluster], list[ClusterDemand]]:
     """Rooms and wants as they are once these jobs are gone."""
@@ -153,17 +153,17 @@ def _room_without(gone: Sequence[WithdrawnJob], room: SchedulableCluster) -> Sch
     return room._replace(
         waiting=room.waiting - len(gone),
         waiting_cores=room.waiting_cores - sum(job.width for job in gone),
-        queued={request: jobs - asked[request] for request, jobs in room.queued.items()},
+        queued_by_request={request: jobs - asked[request] for request, jobs in room.queued_by_request.items()},
     )
 
 
-def taken_back(shared: SharingResult) -> dict[tuple[int, int], tuple[int, int]]:
+def count_withdrawn(shared: SharingResult) -> dict[tuple[int, int], tuple[int, int]]:
     """By campaign and cluster: how many jobs, and the cores that are the campaign's share."""
     jobs_at = _by_place(shared.recalled)
     return {place: (jobs, round(shared.standing[place[0]].share)) for place, jobs in jobs_at.items()}
 
 
-def news(shared: SharingResult) -> Iterator[NewEvent]:
+def withdrawal_events(shared: SharingResult) -> Iterator[NewEvent]:
     """One event for each campaign that jobs were taken from, with the figures."""
     below = [(campaign_id, cores) for campaign_id, cores in shared.standing.items() if cores.is_below]
     named = [

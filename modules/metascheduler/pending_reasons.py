@@ -9,7 +9,7 @@ from cigri.formats.units import HOUR
 from cigri.states import CampaignType, CeilingKind, PendingReasonCode
 from modules.metascheduler.remaining_capacity import RemainingCapacity
 
-Why = tuple[PendingReasonCode, str, int, int]
+ReasonFacts = tuple[PendingReasonCode, str, int, int]
 NO_CUTS: Mapping[tuple[int, int], tuple[int, int]] = MappingProxyType({})
 
 
@@ -21,16 +21,16 @@ def explain(
     `taken_back` by campaign and cluster: so many of its waiting jobs, as it has more than its share of so many cores.
     Most campaigns wait and have nothing anywhere: those of them that want the same are looked at once for all.
     """
-    alike: dict[object, list[tuple[int, Why]]] = {}
+    alike: dict[object, list[tuple[int, ReasonFacts]]] = {}
     for campaign_id, wants in stock.wants.items():
         if stock.is_served(campaign_id):
             continue
-        kinds = tuple([want.kind for want in wants.values()])
+        kinds = tuple([want.equivalence_group for want in wants.values()])
         if 0 in kinds or stock.is_special(campaign_id):
             whys = list(_whys(stock, wants, taken_back))
         else:
             first = next(iter(wants.values()))
-            asked = first.type, first.asked, kinds
+            asked = first.type, first.request_hashes, kinds
             if asked not in alike:
                 alike[asked] = list(_whys(stock, wants, taken_back))
             whys = alike[asked]
@@ -40,7 +40,7 @@ def explain(
 
 def _whys(
     stock: RemainingCapacity, wants: Mapping[int, ClusterDemand], taken_back: Mapping[tuple[int, int], tuple[int, int]]
-) -> Iterator[tuple[int, Why]]:
+) -> Iterator[tuple[int, ReasonFacts]]:
     """Of one campaign, by cluster: what keeps it from more there; where nothing does, nothing."""
     for cluster_id, want in wants.items():
         if (taken := taken_back.get((want.campaign_id, cluster_id))) is not None:
@@ -51,9 +51,9 @@ def _whys(
                 yield cluster_id, why
 
 
-def _by_rights(stock: RemainingCapacity, want: ClusterDemand) -> Why | None:
+def _by_rights(stock: RemainingCapacity, want: ClusterDemand) -> ReasonFacts | None:
     live = want.live + stock.given_to(want)
-    if want.is_on_trial and live >= 1:
+    if want.is_on_probation and live >= 1:
         return PendingReasonCode.TRIAL, "", live, 1
     if live and want.type is not CampaignType.TEST:  # each of these limits is at least one job
         if want.max_jobs is not None and live >= want.max_jobs:
@@ -69,12 +69,12 @@ def _by_rights(stock: RemainingCapacity, want: ClusterDemand) -> Why | None:
     return None
 
 
-def _by_cluster(stock: RemainingCapacity, want: ClusterDemand) -> Why | None:
+def _by_cluster(stock: RemainingCapacity, want: ClusterDemand) -> ReasonFacts | None:
     cluster = stock.clusters[want.cluster_id]
-    if cluster.queue <= 0 and cluster.pace < 1.0:
-        return PendingReasonCode.STRESS, cluster.stress, cluster.max_waiting - cluster.queue, cluster.max_waiting
-    if cluster.queue <= 0:
-        return PendingReasonCode.WAITING_LIMIT, "", cluster.max_waiting - cluster.queue, cluster.max_waiting
+    if cluster.queue_places <= 0 and cluster.pace < 1.0:
+        return PendingReasonCode.STRESS, cluster.stress, cluster.max_waiting - cluster.queue_places, cluster.max_waiting
+    if cluster.queue_places <= 0:
+        return PendingReasonCode.WAITING_LIMIT, "", cluster.max_waiting - cluster.queue_places, cluster.max_waiting
     if want.type is CampaignType.TEST:
         return None
     holder = stock.reserved.get(want.cluster_id)
@@ -83,11 +83,16 @@ def _by_cluster(stock: RemainingCapacity, want: ClusterDemand) -> Why | None:
     given = stock.given_to(want)
     if cluster.room(want, given) > 0:
         is_queue_full = stock.room_in_queue(want) <= 0
-        waiting, most = cluster.behind_of(want.asked), cluster.most_behind(want.asked)
+        waiting, most = cluster.behind_of(want.request_hashes), cluster.most_behind(want.request_hashes)
         return (PendingReasonCode.MAX_QUEUED, "", waiting, most) if is_queue_full else None
-    if want.send is not None:
-        return PendingReasonCode.FORECAST, "", given, want.send
+    if want.send_now is not None:
+        return PendingReasonCode.FORECAST, "", given, want.send_now
     others = cluster.given - given
     if others > 0:
         return PendingReasonCode.ORDER, "", others, cluster.given
-    return PendingReasonCode.FULL, "", cluster.behind, cluster.keep if want.keep is None else want.keep
+    return (
+        PendingReasonCode.FULL,
+        "",
+        cluster.queued_behind,
+        cluster.keep if want.keep_waiting is None else want.keep_waiting,
+    )

@@ -15,11 +15,11 @@ from cigri.flow.views.cluster_demands import ClusterDemand, PendingCampaign
 from cigri.flow.views.schedulable_clusters import SchedulableCluster
 from cigri.settings.sections import PolicySettings
 from modules.metascheduler.canary_jobs import CanaryLimit
-from modules.metascheduler.policies import Order, PolicyFacts, RankedCampaign, pools
+from modules.metascheduler.policies import PolicyFacts, RankCampaigns, RankedCampaign, pools
 from modules.metascheduler.policies.fifo import order as fifo
-from modules.metascheduler.ranking import line_up
+from modules.metascheduler.ranking import rank_campaigns
 from modules.metascheduler.remaining_capacity import RemainingCapacity
-from modules.metascheduler.wide_jobs import let_wide_wait
+from modules.metascheduler.wide_jobs import queue_wide_jobs
 
 PORTIONS = 4  # in which each of several campaigns is served in its turn
 NO_FACTS = PolicyFacts()
@@ -27,12 +27,12 @@ NO_CEILINGS = Ceilings({}, {}, {})
 DEFAULTS = PolicySettings()
 
 
-def share(
+def share_clusters(
     rooms: Sequence[SchedulableCluster],
     wants: Sequence[ClusterDemand],
     claims: Sequence[PendingCampaign],
     settings: PolicySettings = DEFAULTS,
-    order: Order = fifo,
+    order: RankCampaigns = fifo,
     facts: PolicyFacts = NO_FACTS,
     ceilings: Ceilings = NO_CEILINGS,
 ) -> RemainingCapacity:
@@ -46,8 +46,8 @@ def share(
     """
     stock = RemainingCapacity(rooms, wants, ceilings, CanaryLimit(settings.scouts, settings.stake, settings.scouting))
     waited = {claim.campaign_id: claim.waited for claim in claims}
-    line = line_up(claims, settings, order, facts)
-    let_wide_wait(stock, line)
+    line = rank_campaigns(claims, settings, order, facts)
+    queue_wide_jobs(stock, line)
     for _, turns in groupby(line, key=lambda turn: turn.rank):
         sides = [_CampaignGroup([_ServedCampaign(turn) for turn in members]) for members in pools(turns)]
         _serve(stock, sides)
@@ -63,7 +63,7 @@ class _ServedCampaign:
 
     def __init__(self, turn: RankedCampaign) -> None:
         self.campaign_id, self.clusters = turn.campaign_id, turn.clusters
-        self.weight, self.most = turn.weight, turn.most
+        self.weight, self.most = turn.weight, turn.max_jobs
         self.line: list[tuple[float, int, ClusterDemand]] | None = None
         self.shunned: list[ClusterDemand] = []
 
@@ -78,7 +78,7 @@ class _ServedCampaign:
             self._line_up(stock, stock.open_to(self.campaign_id, self.clusters))
         while (self.line or self.shunned) and not stock.is_served(self.campaign_id):
             if not self.line:
-                self._line_up(stock, [want._replace(shunned=0) for want in self.shunned])
+                self._line_up(stock, [want._replace(avoiding=0) for want in self.shunned])
             if (place := self._first(stock)) is not None:
                 return place
         return None
@@ -86,7 +86,7 @@ class _ServedCampaign:
     def _line_up(self, stock: RemainingCapacity, wants: Sequence[ClusterDemand]) -> None:
         """The best last; of those alike the emptiest."""
         self.line = sorted([(-stock.seconds(want), -place, want) for place, want in enumerate(wants)])
-        self.shunned = [want for want in wants if want.shunned]
+        self.shunned = [want for want in wants if want.avoiding]
 
     def _first(self, stock: RemainingCapacity) -> tuple[ClusterDemand, int] | None:
         """Those in line may have become worse since they were looked at, never better."""
@@ -94,11 +94,11 @@ class _ServedCampaign:
         while line:
             best = line.pop()
             want = best[2]
-            if not (most := stock.most(want)):
+            if not (most := stock.max_jobs(want)):
                 continue
             if not (jobs := stock.startable(want)):
                 best = -stock.seconds(want), best[1], want
-                jobs = stock.next_few(want)
+                jobs = stock.jobs_until_next_end(want)
             if not line or best > line[-1]:
                 line.append(best)
                 return want, min(most, jobs)
@@ -146,7 +146,7 @@ def _serve(stock: RemainingCapacity, sides: Sequence[_CampaignGroup]) -> None:
             continue
         want, most = offered
         jobs = min(most, max(1, portion // want.width))
-        stock.take(want, jobs)
+        stock.allocate(want, jobs)
         held += jobs * want.width
         heappush(line, (held / sides[place].weight, place, held))
 
@@ -156,7 +156,7 @@ def _give_spare(stock: RemainingCapacity) -> None:
     for campaign_id, left in sorted(stock.spares.items(), key=lambda pair: pair[1]):
         for want in sorted(stock.open_to(campaign_id, tuple(stock.wants[campaign_id])), key=stock.seconds):
             if (jobs := stock.most_spare(want, left)) > 0:
-                stock.take(want, jobs)
+                stock.allocate(want, jobs)
                 left -= jobs
 
 
@@ -165,5 +165,5 @@ def _serve_alone(stock: RemainingCapacity, served: _ServedCampaign) -> None:
     while left != 0 and (place := served.next(stock)) is not None:
         want, most = place
         jobs = most if left is None else min(most, left)
-        stock.take(want, jobs)
+        stock.allocate(want, jobs)
         left = None if left is None else left - jobs

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from cigri.flow.views.cluster_demands import BegunCampaign, PendingCampaign
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType
-from modules.metascheduler.policies import Order, PolicyFacts, RankedCampaign
+from modules.metascheduler.policies import PolicyFacts, RankCampaigns, RankedCampaign
 from modules.metascheduler.policies.fifo import order as fifo
 
 TESTS, STARVING, FIRST_JOBS, OTHERS = 0.0, 1.0, 1.5, 2.0
 
 
-def line_up(
-    claims: Sequence[PendingCampaign], settings: PolicySettings, order: Order, facts: PolicyFacts
+def rank_campaigns(
+    claims: Sequence[PendingCampaign], settings: PolicySettings, order: RankCampaigns, facts: PolicyFacts
 ) -> list[RankedCampaign]:
     """Who has waited longer than `patience` is given a handful before all others, the one that waited longest first.
 
@@ -29,13 +29,13 @@ def line_up(
     turns = [turn._replace(rank=(TESTS, *turn.rank)) for turn in fifo(tests, facts)]
     turns += [
         RankedCampaign(
-            claim.campaign_id, claim.clusters, (STARVING, -claim.waited, claim.campaign_id), most=settings.handful
+            claim.campaign_id, claim.clusters, (STARVING, -claim.waited, claim.campaign_id), max_jobs=settings.handful
         )
         for claim in starving
     ]
     turns += first_of_each(others, facts.begun, settings.first_jobs)
     ranked = [turn._replace(rank=(OTHERS, priorities[turn.campaign_id], *turn.rank)) for turn in order(others, facts)]
-    turns += own_first(ranked, others)
+    turns += apply_own_priorities(ranked, others)
     return sorted(turns, key=lambda turn: turn.rank)
 
 
@@ -55,7 +55,7 @@ def first_of_each(
         left = most - max(_begun(claim, begun), young[claim.user])
         if claim.campaign_id in begun and left > 0:
             rank = FIRST_JOBS, float(_begun(claim, begun)), claim.campaign_id
-            turns.append(RankedCampaign(claim.campaign_id, claim.clusters, rank, most=left))
+            turns.append(RankedCampaign(claim.campaign_id, claim.clusters, rank, max_jobs=left))
             young[claim.user] += left
     return turns
 
@@ -64,7 +64,7 @@ def _begun(claim: PendingCampaign, begun: Mapping[int, BegunCampaign]) -> int:
     return begun[claim.campaign_id].begun if claim.campaign_id in begun else 0
 
 
-def own_first(turns: Sequence[RankedCampaign], claims: Sequence[PendingCampaign]) -> list[RankedCampaign]:
+def apply_own_priorities(turns: Sequence[RankedCampaign], claims: Sequence[PendingCampaign]) -> list[RankedCampaign]:
     """As users have put their own campaigns before and behind each other; it makes nobody else wait any longer.
 
     One that stands before a campaign of the same user of higher own priority steps behind it, where both want the same
@@ -100,4 +100,4 @@ def _placed(
     last = max(better, default=turn.rank)
     if last > turn.rank:
         return turn._replace(rank=(*last, -priority, *turn.rank))
-    return turn._replace(pool=pool, place=-priority)
+    return turn._replace(group=pool, position=-priority)

@@ -19,7 +19,7 @@ AS_ONE = 16  # parts of the time of a task: cores that come free within one of t
 
 
 class RemainingCapacity:
-    """All that can be given away; `take` says what was."""
+    """All that can be given away; `allocate` says what was."""
 
     def __init__(
         self,
@@ -40,11 +40,11 @@ class RemainingCapacity:
             by_campaign[want.campaign_id][want.cluster_id] = want
             if want.width > 1:
                 self.parallel.append(want)
-            if (want.keep is not None or want.send is not None) and want.cluster_id in clusters:
-                clusters[want.cluster_id].hear(want)
+            if (want.keep_waiting is not None or want.send_now is not None) and want.cluster_id in clusters:
+                clusters[want.cluster_id].apply_forecast(want)
         of_campaigns = {campaign_id: next(iter(wanted.values())) for campaign_id, wanted in self.wants.items()}
         self.tasks = {campaign_id: want.waiting for campaign_id, want in of_campaigns.items()}
-        self.spares = {campaign_id: want.spare for campaign_id, want in of_campaigns.items() if want.spare}
+        self.spares = {campaign_id: want.replicable for campaign_id, want in of_campaigns.items() if want.replicable}
         self.given: dict[tuple[int, int], int] = {}
         self._given_cores: dict[int, int] = defaultdict(int)
         self._behind: dict[tuple[int, int], int] = defaultdict(int)  # of those given, jobs that wait for cores
@@ -58,11 +58,11 @@ class RemainingCapacity:
         """
         wanted = self.wants[campaign_id]
         if self._is_test(campaign_id):
-            return [wanted[cluster]._replace(shunned=0) for cluster in self.clusters if cluster in wanted]
+            return [wanted[cluster]._replace(avoiding=0) for cluster in self.clusters if cluster in wanted]
         served = wanted if len(clusters) == len(wanted) else set(clusters)
         wants = [wanted[cluster] for cluster in self._open if cluster in served and cluster in wanted]
         if crowded := self._crowded:
-            return [want for want in wants if (want.cluster_id, want.asked, want.ratio) not in crowded]
+            return [want for want in wants if (want.cluster_id, want.request_hashes, want.ratio) not in crowded]
         return wants
 
     def has_room_for(self, campaign_id: int) -> bool:
@@ -78,7 +78,7 @@ class RemainingCapacity:
 
     def is_served(self, campaign_id: int) -> bool:
         """Has it been given all its tasks, and has none that wait for one cluster?"""
-        return self.tasks[campaign_id] <= 0 and not any(want.bound for want in self.wants[campaign_id].values())
+        return self.tasks[campaign_id] <= 0 and not any(want.pinned for want in self.wants[campaign_id].values())
 
     def seconds(self, want: ClusterDemand) -> float:
         """Until one more job of the campaign is expected to end a task there; it grows as the cluster fills.
@@ -90,10 +90,10 @@ class RemainingCapacity:
         cluster = self.clusters[want.cluster_id]
         mean = self._mean(want.campaign_id) if want.mean is None else want.mean
         if mean is None:
-            return 0.0 if cluster.startable(want.ratio) else cluster.wait(1.0)
-        delay = want.sending + want.delay
+            return 0.0 if cluster.startable(want.ratio) else cluster.queue_seconds(1.0)
+        delay = want.submit_seconds + want.delay
         if cluster.idle * want.ratio + ALMOST_A_CORE < 1.0:  # as startable says; this is asked most often
-            delay += cluster.wait(mean)
+            delay += cluster.queue_seconds(mean)
         return expected_seconds(mean, delay, want.hazard * want.width)
 
     def _mean(self, campaign_id: int) -> float | None:
@@ -103,7 +103,7 @@ class RemainingCapacity:
             self._shortest[campaign_id] = min((mean for mean in means if mean is not None), default=None)
         return self._shortest[campaign_id]
 
-    def most(self, want: ClusterDemand) -> int:
+    def max_jobs(self, want: ClusterDemand) -> int:
         """Jobs that the campaign may still be given there."""
         if want.cluster_id not in self._open and want.type is not CampaignType.TEST:
             return 0
@@ -111,7 +111,7 @@ class RemainingCapacity:
         if not most or want.type is CampaignType.TEST:  # it runs whether or not a core is free
             return most
         if (places := self.room_in_queue(want)) <= 0:
-            self._crowded.add((want.cluster_id, want.asked, want.ratio))
+            self._crowded.add((want.cluster_id, want.request_hashes, want.ratio))
             return 0
         return max(0, min(most, places, self.clusters[want.cluster_id].room(want, self.given_to(want))))
 
@@ -119,7 +119,7 @@ class RemainingCapacity:
         """Jobs of the campaign that could start there at once."""
         return self.clusters[want.cluster_id].startable(want.ratio)
 
-    def next_few(self, want: ClusterDemand) -> int:
+    def jobs_until_next_end(self, want: ClusterDemand) -> int:
         """Jobs that wait there for about the same time as one more does: running / AS_ONE.
 
         So many of those that run end within a sixteenth of the time of a task (RemainingClusterCapacity.wait).
@@ -136,7 +136,7 @@ class RemainingCapacity:
     def room_in_queue(self, want: ClusterDemand) -> int:
         """Jobs that may be sent to start at once, or to wait: only the best of its tasks are ever in a queue."""
         cluster = self.clusters[want.cluster_id]
-        return cluster.startable(want.ratio) + cluster.places(want.asked)
+        return cluster.startable(want.ratio) + cluster.places(want.request_hashes)
 
     def most_spare(self, want: ClusterDemand, tasks: int) -> int:
         """Jobs for second attempts at so many tasks: on free cores, once each task that waits has a place.
@@ -145,7 +145,7 @@ class RemainingCapacity:
         """
         if want.cluster_id not in self._open or not self.is_served(want.campaign_id):
             return 0
-        tasks = min(tasks, max(0, want.spare - want.live))
+        tasks = min(tasks, max(0, want.replicable - want.live))
         return min(self._most_by_rights(want, tasks), self.clusters[want.cluster_id].startable(want.ratio))
 
     def _most_by_rights(self, want: ClusterDemand, tasks: int | None = None) -> int:
@@ -155,10 +155,10 @@ class RemainingCapacity:
         """
         given = self.given_to(want)
         if tasks is None:
-            tasks = max(0, self.tasks[want.campaign_id] - want.shunned) + max(0, want.bound - given)
-        most = min(tasks, self.clusters[want.cluster_id].queue)
+            tasks = max(0, self.tasks[want.campaign_id] - want.avoiding) + max(0, want.pinned - given)
+        most = min(tasks, self.clusters[want.cluster_id].queue_places)
         live, is_test = want.live + given, want.type is CampaignType.TEST
-        if is_test or want.is_on_trial:  # one there
+        if is_test or want.is_on_probation:  # one there
             most = min(most, 1 - live)
         if not is_test:
             most = min(most, self.most_scouts(want) - live)
@@ -172,19 +172,19 @@ class RemainingCapacity:
         """Live jobs that a campaign may have there, by what has succeeded of it."""
         return self._scouts.most(want)
 
-    def take(self, want: ClusterDemand, jobs: int) -> None:
+    def allocate(self, want: ClusterDemand, jobs: int) -> None:
         """So many jobs are given to it there; they carry first the tasks that wait for this very cluster."""
         place = want.campaign_id, want.cluster_id
         given, cluster = self.given.get(place, 0), self.clusters[want.cluster_id]
-        self.tasks[want.campaign_id] -= max(0, jobs - max(0, want.bound - given))
+        self.tasks[want.campaign_id] -= max(0, jobs - max(0, want.pinned - given))
         self.given[place] = given + jobs
         self._given_cores[want.campaign_id] += jobs * want.width
         self.ceilings.take(place, jobs)
-        before = cluster.behind
+        before = cluster.queued_behind
         cluster.take(jobs, want.ratio)
-        if cluster.behind > before:
-            self._behind[place] += cluster.behind - before
-            cluster.keep_waiting(want.asked, cluster.behind - before)
+        if cluster.queued_behind > before:
+            self._behind[place] += cluster.queued_behind - before
+            cluster.keep_waiting(want.request_hashes, cluster.queued_behind - before)
         if not cluster.is_open:
             self._open.pop(want.cluster_id, None)
 
@@ -225,9 +225,9 @@ class RemainingCapacity:
 
     def _lacks_cores(self, want: ClusterDemand) -> bool:
         cluster = self.clusters[want.cluster_id]
-        if want.type is CampaignType.TEST or want.send is not None or want.width > cluster.total:
+        if want.type is CampaignType.TEST or want.send_now is not None or want.width > cluster.total:
             return False
-        return self._most_by_rights(want._replace(shunned=0)) > 0 and cluster.room(want, 0) == 0
+        return self._most_by_rights(want._replace(avoiding=0)) > 0 and cluster.room(want, 0) == 0
 
     def is_special(self, campaign_id: int) -> bool:
         """Was it given anything in this cycle, or is it under a ceiling?"""

@@ -16,47 +16,50 @@ ALMOST_A_CORE = 1e-9  # 49 cores by 49 jobs a core are one job, not 0.9999
 
 
 class RemainingClusterCapacity:
-    """Cores that a new job could have at once (`idle`), and jobs that wait `behind` those that can start.
+    """Cores that a new job could have at once (`idle`), and jobs that wait `queued_behind` those that can start.
 
-    `starting`: of the jobs that wait, those that find a free core. `queue`: jobs that may still be sent, `max_waiting`
-    less those that wait. `most_queued`: jobs that may wait of what asks for the same, the cluster's n_max_queued_jobs,
-    or STARTS times what it was seen to start from one look to the next if that is more. `keep`: jobs to keep waiting,
-    as configured; `longest_keep`: the most that any campaign's forecast says. Under stress these counts are less.
+    `starting`: of the jobs that wait, those that find a free core. `queue_places`: jobs that may still be sent,
+    `max_waiting` less those that wait. `most_queued`: jobs that may wait of what asks for the same, the cluster's
+    n_max_queued_jobs, or STARTS times what it was seen to start from one look to the next if that is more. `keep`: jobs
+    to keep waiting, as configured; `longest_keep`: the most that any campaign's forecast says. Under stress these
+    counts are less.
     """
 
     def __init__(self, room: SchedulableCluster) -> None:
         self.name, self.total, self.is_wide = room.name, room.total, room.is_wide
         self.running = room.running
         self.idle = float(max(0, room.free - room.waiting_cores))
-        self.behind = _behind(room)
+        self.queued_behind = _behind(room)
         self.pace, self.stress = room.pace, room.stress
         self.max_waiting = self.slowed(room.config.max_waiting) or 1
-        self.queue = self.max_waiting - room.waiting
+        self.queue_places = self.max_waiting - room.waiting
         self.given = 0
-        self.starting = room.waiting - self.behind
-        self._behind_of = {request: min(jobs, self.behind) for request, jobs in room.queued.items()}
+        self.starting = room.waiting - self.queued_behind
+        self._behind_of = {request: min(jobs, self.queued_behind) for request, jobs in room.queued_by_request.items()}
         self.keep = self.longest_keep = self.slowed(room.config.keep_waiting)
-        starts = min(float(LARGEST_INTEGER), max(0.0, STARTS * room.starts))
+        starts = min(float(LARGEST_INTEGER), max(0.0, STARTS * room.expected_starts))
         most_queued = max(room.config.n_max_queued_jobs, ceil(starts))
         self.most_queued = self.slowed(most_queued) or 1
-        self.is_sent = False
+        self.has_send_forecast = False
 
     @property
     def is_open(self) -> bool:
         """May it take any job that is no test?"""
-        return self.queue > 0 and (self.is_sent or self.idle > ALMOST_A_CORE or self.longest_keep > self.behind)
+        return self.queue_places > 0 and (
+            self.has_send_forecast or self.idle > ALMOST_A_CORE or self.longest_keep > self.queued_behind
+        )
 
-    def hear(self, want: ClusterDemand) -> None:
+    def apply_forecast(self, want: ClusterDemand) -> None:
         """What is forecast may open a cluster that is full as it is configured."""
-        self.is_sent |= want.send is not None
-        self.longest_keep = max(self.longest_keep, self.slowed(want.keep or 0))
+        self.has_send_forecast |= want.send_now is not None
+        self.longest_keep = max(self.longest_keep, self.slowed(want.keep_waiting or 0))
 
     def room(self, want: ClusterDemand, given: int) -> int:
         """Jobs that can start at once, and those that are kept waiting behind them; or what is forecast to be sent."""
-        if want.send is not None:
-            return self.slowed(want.send) - given
-        keep = self.keep if want.keep is None else self.slowed(want.keep)
-        return self.startable(want.ratio) + max(0, keep - self.behind)
+        if want.send_now is not None:
+            return self.slowed(want.send_now) - given
+        keep = self.keep if want.keep_waiting is None else self.slowed(want.keep_waiting)
+        return self.startable(want.ratio) + max(0, keep - self.queued_behind)
 
     def behind_of(self, asked: Sequence[int]) -> int:
         """Jobs of all campaigns that ask for this and wait for cores, as far as they make up those that wait here."""
@@ -82,20 +85,20 @@ class RemainingClusterCapacity:
         """So many jobs, or the part of them that the cluster may be asked for under stress (`pace`, at most 1)."""
         return number if self.pace >= 1.0 else int(number * self.pace)
 
-    def wait(self, mean: float) -> float:
+    def queue_seconds(self, mean: float) -> float:
         """Seconds until one more job that waits has a core: (behind + 1) mean / running.
 
         If `running` jobs of ours last `mean` seconds each and are at any point of that, one ends every mean / running
         seconds, and behind + 1 have to. Cores that others give back are not reckoned with.
         """
-        return (self.behind + 1) * mean / max(1, self.running)
+        return (self.queued_behind + 1) * mean / max(1, self.running)
 
     def take(self, jobs: int, ratio: float) -> None:
         """These jobs are given away, at `ratio` jobs per core: as many as can start do, the others wait behind."""
         at_once = min(jobs, self.startable(ratio))
         self.idle = max(0.0, self.idle - at_once / ratio)
-        self.behind += jobs - at_once
-        self.queue -= jobs
+        self.queued_behind += jobs - at_once
+        self.queue_places -= jobs
         self.given += jobs
 
     def startable(self, ratio: float) -> int:

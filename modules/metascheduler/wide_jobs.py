@@ -12,7 +12,7 @@ from modules.metascheduler.policies import RankedCampaign
 from modules.metascheduler.remaining_capacity import RemainingCapacity
 
 
-def let_wide_wait(stock: RemainingCapacity, line: Sequence[RankedCampaign]) -> None:
+def queue_wide_jobs(stock: RemainingCapacity, line: Sequence[RankedCampaign]) -> None:
     """Give out wide jobs, the first in line first, until they wait for all cores of a cluster that narrow ones want."""
     wide: dict[int, dict[int, ClusterDemand]] = defaultdict(dict)
     left: dict[int, int] = {}
@@ -26,7 +26,7 @@ def let_wide_wait(stock: RemainingCapacity, line: Sequence[RankedCampaign]) -> N
         for cluster_id in shared.intersection(wide[turn.campaign_id], turn.clusters):
             want = wide[turn.campaign_id][cluster_id]
             if (jobs := min(stock.may_wait(want), left[cluster_id] // want.width)) > 0:
-                stock.take(want, jobs)
+                stock.allocate(want, jobs)
                 left[cluster_id] -= jobs * want.width
 
 

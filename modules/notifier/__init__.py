@@ -15,10 +15,10 @@ from sqlalchemy import Connection
 
 from cigri.flow.messages import DueMessage, put_news, take_due
 from cigri.flow.news import NotifiableEvent, Subscriber, end_news, list_news, list_readers, put_begun
-from cigri.flow.quarantines import list_left_out
+from cigri.flow.quarantines import list_quarantined_campaigns
 from cigri.flow.subscriptions import has_subscriptions
 from cigri.runtime.failure_isolation import FailureIsolation
-from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.pass_context import PassContext, PassReport
 from modules.notifier.recipients import readers_of, wanted_by
 from modules.notifier.sending import send
 
@@ -31,7 +31,7 @@ SHORT_SENDING = 0.5  # seconds that the other modules wait for what is quick
 LEASE_TIMES, LEASE_MORE = 3, 30  # what a try may last at most, of the time limit for each of its steps, and seconds
 
 
-def run_once(tools: PassContext) -> Report:
+def run_once(tools: PassContext) -> PassReport:
     """Note what is to be told, and begin to send what is due."""
     with tools.database.begin() as conn:
         if not has_subscriptions(conn):
@@ -47,11 +47,11 @@ def run_once(tools: PassContext) -> Report:
     return +report
 
 
-def _note(tools: PassContext) -> Report:
+def _note(tools: PassContext) -> PassReport:
     """In one transaction events cease to be news, and stand in the messages of those who want to know."""
     with tools.database.begin() as conn:
-        report: Report = Counter({"campaigns begun": put_begun(conn)})
-        news = list_news(conn, list_left_out(conn, ("notifier",)), MOST_NEWS)
+        report: PassReport = Counter({"campaigns begun": put_begun(conn)})
+        news = list_news(conn, list_quarantined_campaigns(conn, ("notifier",)), MOST_NEWS)
         if not news:
             return report
         readers, isolation = list_readers(conn, news), FailureIsolation(conn, "notifier")
@@ -86,7 +86,7 @@ def _put(
     return told
 
 
-def _send(tools: PassContext, due: Sequence[DueMessage]) -> Report:
+def _send(tools: PassContext, due: Sequence[DueMessage]) -> PassReport:
     """Each in a thread; those that are slow are waited for no longer, and settle their message themselves."""
     done: list[str] = []
     threads = [

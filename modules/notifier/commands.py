@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 
 from cigri.formats.subscriptions import words_of
-from cigri.formats.untrusted_text import one_line
+from cigri.formats.untrusted_text import escape_line
 from cigri.localbatch.job_owner import JobOwner, owner_of
 from cigri.localbatch.processes import MARK, sweep
 from cigri.settings.sections import NotifySettings
@@ -46,7 +46,7 @@ def run_command(settings: NotifySettings, user: str, line: str, letter: MessageT
     code, said = _wait(process, letter.key, limit)
     if code != 0:
         how = f"exit code {code}" if code is not None else f"it took longer than {settings.timeout:g} s and was ended"
-        last = one_line(said.decode(errors="replace").strip())
+        last = escape_line(said.decode(errors="replace").strip())
         raise DeliveryRefused(f"{how}{f': {last}' if last else ''}", is_final=True)
 
 

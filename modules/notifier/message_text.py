@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from cigri.flow.messages import DueMessage
-from cigri.formats.untrusted_text import one_line
+from cigri.formats.untrusted_text import escape_line
 from cigri.presentation.notifications import Notification, gravest
 from cigri.states import NewsTag
 
@@ -52,7 +52,7 @@ def letter(message: DueMessage, host: str) -> MessageText:
     return MessageText(
         message.key,
         str(message.campaign_id or 0),
-        one_line(message.name) if is_of_campaign else GRID_ITSELF,
+        escape_line(message.name) if is_of_campaign else GRID_ITSELF,
         host,
         gravest(news),
         f"{message.done} of {message.tasks} tasks done, {message.failed} failed" if is_of_campaign else "",
@@ -81,4 +81,4 @@ def as_object(message: DueMessage, letter: MessageText) -> dict[str, Any]:
 def _line(news: Notification) -> str:
     times = f"{news.number} x " if news.number > 1 else ""
     where = f" on {news.cluster}" if news.cluster else ""
-    return one_line(f"{news.tag}: {times}{news.code}{where}: {news.said}")
+    return escape_line(f"{news.tag}: {times}{news.code}{where}: {news.said}")

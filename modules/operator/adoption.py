@@ -42,18 +42,18 @@ def look(database: Database, gateway: TransportGateway, cluster: ClusterRow, key
 
 def _find(database: Database, gateway: TransportGateway, cluster: ClusterRow, key: str, user: str) -> UnknownJobs:
     prefix = f"cigri.{key}."
-    lying = gateway.ask(cluster, user, ListBatches(key))
+    lying = gateway.request(cluster, user, ListBatches(key))
     with database.begin() as conn:
         unknown = sorted(list_unknown_batches(conn, list(lying)))
     if not unknown:
         return UnknownJobs([], {})
-    listed = gateway.ask(cluster, user, ListJobs(prefix))
+    listed = gateway.request(cluster, user, ListJobs(prefix))
     by_tag = {f"{prefix}{batch_id}": batch_id for batch_id in unknown}
     remote_ids = {(by_tag[job.tag], job.index): job.remote_id for job in listed if job.tag in by_tag}
     jobs: list[ManifestJob] = []
     for first in range(0, len(unknown), ADOPTED_AT_ONCE):
         places = [(lying[batch_id], batch_id) for batch_id in unknown[first : first + ADOPTED_AT_ONCE]]
-        written = gateway.ask(cluster, user, ReadBatchManifests(key, places))
+        written = gateway.request(cluster, user, ReadBatchManifests(key, places))
         jobs += written
     return UnknownJobs(
         [job for job in jobs if job.is_started or (job.batch_id, job.array_index) in remote_ids], remote_ids

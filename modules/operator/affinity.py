@@ -1,10 +1,10 @@
 """`cigri affinity`: pairs of user and cluster; under the policy `affinity` the user goes first there."""
 
-from cigri.cli.command import CommandParser, print_json, safe
+from cigri.cli.command import CommandParser, escape_text, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.policy import add_affinity, affinities, remove_affinity
-from cigri.formats.json_values import plain
+from cigri.formats.json_values import to_json_value
 
 
 def run(argv: list[str]) -> int:
@@ -26,15 +26,15 @@ def run(argv: list[str]) -> int:
         parser.error(f"{options.action} takes USER and CLUSTER")
     change = remove_affinity if options.action == "remove" else add_affinity
     with open_grid() as grid:
-        print(safe(grid.ask(change, user=options.user, cluster=options.cluster).message))
+        print(escape_text(grid.call(change, user=options.user, cluster=options.cluster).message))
     return 0
 
 
 def _list(*, as_json: bool) -> int:
     with open_grid() as grid:
-        pairs = grid.ask(affinities)
+        pairs = grid.call(affinities)
     if as_json:
-        print_json(plain(pairs))
+        print_json(to_json_value(pairs))
     else:
         print_table(("user", "cluster"), pairs)
     return 0

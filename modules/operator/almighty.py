@@ -12,7 +12,7 @@ def run(argv: list[str]) -> int:
         "  cigri almighty",
     ).parse_args(argv)
     from cigri.database import Database, schema
-    from cigri.flow.grid_identity import require_home
+    from cigri.flow.grid_identity import require_grid_identity
     from cigri.installation import database_place, database_url
     from cigri.runtime.logging_setup import set_up_log
     from modules.almighty import Almighty
@@ -23,7 +23,7 @@ def run(argv: list[str]) -> int:
     try:
         schema.require_current(database)
         with database.begin() as conn:
-            require_home(conn, database_place(settings))
+            require_grid_identity(conn, database_place(settings))
         service = data_directory.almighty(settings)
         service.claim()
         try:

@@ -16,5 +16,5 @@ def run(argv: list[str]) -> int:
     parser.add_argument("priority", type=int, metavar="N")
     options = parser.parse_args(argv)
     with open_grid() as grid:
-        print(grid.ask(set_grid_priority, campaign_id=options.id, priority=options.priority).message)
+        print(grid.call(set_grid_priority, campaign_id=options.id, priority=options.priority).message)
     return 0

@@ -1,6 +1,6 @@
 """`cigri db`: upgrade the schema, compare it with what this code needs, say where the database is, or which grid's."""
 
-from cigri.cli.command import CommandParser, complain
+from cigri.cli.command import CommandParser, print_error
 from cigri.database import Database, embedded, schema
 from cigri.errors import ConfigError
 from cigri.flow.grid_identity import put_detached, put_home
@@ -74,7 +74,7 @@ def _settle(database: Database, settings: Settings, *, is_copy: bool) -> int:
 def _check(database: Database) -> int:
     wrong = check(database)
     for problem in wrong:
-        complain(problem)
+        print_error(problem)
     if not wrong:
         print(f"The schema is {schema.newest()}, complete and nothing else")
     return 1 if wrong else 0

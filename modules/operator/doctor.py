@@ -8,7 +8,7 @@ from cigri.api_models.health import CheckStatus
 from cigri.cli.command import CommandParser, print_json
 from cigri.database import Database
 from cigri.flow.clusters import list_every_cluster
-from cigri.flow.grid_identity import grid_key, require_home
+from cigri.flow.grid_identity import grid_key, require_grid_identity
 from cigri.flow.views.invariants import RULES, examine
 from cigri.flow.views.stuck_items import list_old_events, list_stuck
 from cigri.gateway.transport_gateway import TransportGateway
@@ -65,7 +65,7 @@ def _check(settings: Settings, checks: HealthCheckList, options: Namespace) -> N
             stuck = list_stuck(conn)
         if options.clusters:
             with database.begin() as conn:
-                require_home(conn, database_place(settings))
+                require_grid_identity(conn, database_place(settings))
             _clusters(database, checks, adopts=options.adopt, kills=options.kill_orphans)
     finally:
         database.close()
@@ -119,7 +119,7 @@ def _clusters(database: Database, checks: HealthCheckList, *, adopts: bool, kill
 
 
 def _others(settings: Settings, stuck: list[str], checks: HealthCheckList) -> None:
-    seen = installation_health.look(settings)
+    seen = installation_health.read_health(settings)
     checks.add(health_checks.check_programs(installation_health.problems(seen, settings.almighty.deadline)))
     checks.add(health_checks.check_clusters(seen.clusters))
     checks.add(health_checks.check_stuck(stuck))

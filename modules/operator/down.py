@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cigri.cli.command import CommandParser, complain
+from cigri.cli.command import CommandParser, print_error
 from cigri.database import embedded
 from cigri.errors import CigriError
 from cigri.localbatch import client
@@ -49,7 +49,7 @@ def _stop_portal(settings: Settings) -> bool:
     if portal.stop(STOPPING_PATIENCE):
         print(f"The portal (process {pid}) has ended")
         return True
-    complain(f"the portal (process {pid}) did not end in {STOPPING_PATIENCE:g} s and was killed")
+    print_error(f"the portal (process {pid}) did not end in {STOPPING_PATIENCE:g} s and was killed")
     return False
 
 
@@ -64,7 +64,7 @@ def _stop_almighty(settings: Settings) -> bool:
         _wait_for_helpers(pid)
         print(f"The almighty (process {pid}) has ended")
         return True
-    complain(f"the almighty (process {pid}) did not end in {patience:g} s and was killed")
+    print_error(f"the almighty (process {pid}) did not end in {patience:g} s and was killed")
     return False
 
 
@@ -83,13 +83,13 @@ def _stop_daemon(spool: Path, *, kill: bool) -> bool:
     pid = int(answer[0]["pid"])
     mark = detached_process.ProcessIdentity(pid, detached_process.start_of(pid))
     if kill and not _kill_jobs(spool):
-        complain(f"some jobs still run after {KILL_PATIENCE:g} s")
+        print_error(f"some jobs still run after {KILL_PATIENCE:g} s")
         return False
     running = sum(len(line["running"]) for line in _everything(spool))
     try:
         is_clean = detached_process.stop(mark, STOPPING_PATIENCE)
     except PermissionError:
-        complain(f"the local cluster's daemon (process {pid}) belongs to somebody else and goes on")
+        print_error(f"the local cluster's daemon (process {pid}) belongs to somebody else and goes on")
         return True
     jobs = f"; {running} jobs go on" if running else ""
     print(f"The local cluster's daemon (process {pid}) {'has ended' if is_clean else 'was killed'}{jobs}")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cigri.api_models.health import CheckStatus, HealthCheck
-from cigri.formats.untrusted_text import safe
+from cigri.formats.untrusted_text import escape_text
 from cigri.presentation.health_checks import check
 
 MARKS = {CheckStatus.GOOD: "\N{CHECK MARK}", CheckStatus.BROKEN: "\N{BALLOT X}", CheckStatus.ODD: "!"}
@@ -31,7 +31,7 @@ class HealthCheckList:
         if self._prints:
             print(f"{MARKS[made.verdict]} {made.rule}{': not so' if made.details else ''}")
             for line in made.details:
-                print(f"  {safe(line)}")
+                print(f"  {escape_text(line)}")
 
     def plain(self) -> dict[str, Any]:
         """What `cigri doctor --json` prints: `ok`, and of each check its rule, verdict and details."""

@@ -37,7 +37,7 @@ class InstallationHealth(NamedTuple):
         return self.revision == self.wanted
 
 
-def look(settings: Settings) -> InstallationHealth:
+def read_health(settings: Settings) -> InstallationHealth:
     """Never raises DatabaseUnavailable: why the database does not answer stands in `trouble`."""
     almighty, portal = data_directory.almighty(settings), data_directory.portal(settings)
     directory = data_directory.database_directory(settings)

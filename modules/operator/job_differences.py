@@ -11,7 +11,7 @@ from cigri.flow.views.stuck_items import UnendedJob, list_accounts, list_known
 from cigri.gateway.requests import CancelJobs, ListJobs
 from cigri.gateway.transport_gateway import TransportGateway
 
-Element = tuple[str, int]
+ArrayPosition = tuple[str, int]
 
 
 class JobDifferences(NamedTuple):
@@ -36,7 +36,7 @@ def compare(database: Database, gateway: TransportGateway, cluster: ClusterRow, 
 def kill(gateway: TransportGateway, cluster: ClusterRow, orphans: dict[str, list[RemoteJob]]) -> int:
     """How many jobs were killed; raise TransportError or UnreadableOutput."""
     for user, jobs in orphans.items():
-        gateway.ask(cluster, user, CancelJobs([job.remote_id for job in jobs]))
+        gateway.request(cluster, user, CancelJobs([job.remote_id for job in jobs]))
     return sum(map(len, orphans.values()))
 
 
@@ -64,11 +64,11 @@ def _ask(
     listed, problems = {}, []
     for user in accounts:
         try:
-            listed[user] = gateway.ask(cluster, user, ListJobs(prefix))
+            listed[user] = gateway.request(cluster, user, ListJobs(prefix))
         except (TransportError, UnreadableOutput) as error:
             problems.append(f"{user}: {error}")
     return listed, problems
 
 
-def _strangers(jobs: list[RemoteJob], recorded: Set[Element]) -> list[RemoteJob]:
+def _strangers(jobs: list[RemoteJob], recorded: Set[ArrayPosition]) -> list[RemoteJob]:
     return [job for job in jobs if (job.tag, job.index) not in recorded]

@@ -1,11 +1,11 @@
 """`cigri limit`: what jobs may use at the same time on the whole grid: licences, the load of a file server."""
 
 from cigri.api_models.policy import LimitView
-from cigri.cli.command import CommandParser, print_json, safe
+from cigri.cli.command import CommandParser, escape_text, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.policy import limits, remove_limit, set_limit
-from cigri.formats.json_values import plain
+from cigri.formats.json_values import to_json_value
 
 
 def run(argv: list[str]) -> int:
@@ -28,18 +28,18 @@ def run(argv: list[str]) -> int:
         parser.error(f"{options.action} takes NAME{' CAPACITY' if options.action == 'set' else ''}")
     with open_grid() as grid:
         if options.action == "remove":
-            done = grid.ask(remove_limit, name=options.name)
+            done = grid.call(remove_limit, name=options.name)
         else:
-            done = grid.ask(set_limit, name=options.name, capacity=options.capacity)
-    print(safe(done.message))
+            done = grid.call(set_limit, name=options.name, capacity=options.capacity)
+    print(escape_text(done.message))
     return 0
 
 
 def _list(*, as_json: bool) -> int:
     with open_grid() as grid:
-        declared = grid.ask(limits)
+        declared = grid.call(limits)
     if as_json:
-        print_json(plain(declared))
+        print_json(to_json_value(declared))
     else:
         print_table(LimitView._fields, declared)
     return 0

@@ -8,8 +8,8 @@ from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.eligibility.queues import read_wanted
 from cigri.endpoints import resources
-from cigri.formats.json_values import plain
-from cigri.presentation.formatting import moment
+from cigri.formats.json_values import to_json_value
+from cigri.presentation.formatting import format_time
 from cigri.requirements import JobShape, ValueKind, shown
 
 POOL_COLUMNS = ("Pool", "Project", "Buckets", "Queues", "Computed", "Jobs", "Requirements")
@@ -28,9 +28,9 @@ def run(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="for programs")
     options = parser.parse_args(argv)
     with open_grid() as grid:
-        pools = grid.ask(resources.pools, queue=options.queue or "")
+        pools = grid.call(resources.pools, queue=options.queue or "")
     if options.json:
-        print_json(plain(pools))
+        print_json(to_json_value(pools))
     else:
         print_table(POOL_COLUMNS, [_line(pool) for pool in pools], prose=("Jobs", "Requirements"))
     return 0
@@ -39,7 +39,7 @@ def run(argv: list[str]) -> int:
 def _line(pool: PoolView) -> tuple[Any, ...]:
     wanted = read_wanted(pool.requirements)
     where = f"queue {wanted.queue}, " if wanted.queue else ""
-    facts = (pool.digest[:DIGITS], pool.project or None, pool.buckets, pool.queues, moment(pool.updated_at))
+    facts = (pool.digest[:DIGITS], pool.project or None, pool.buckets, pool.queues, format_time(pool.updated_at))
     return *facts, where + _jobs(wanted.shape), str(wanted.requirement) or None
 
 

@@ -3,12 +3,12 @@
 from argparse import Namespace
 
 from cigri.api_models.policy import QuotaView
-from cigri.cli.command import CommandParser, print_json, safe
+from cigri.cli.command import CommandParser, escape_text, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.eligibility.quotas import of_subject
 from cigri.endpoints.policy import quotas, remove_quota, set_quota
-from cigri.formats.json_values import plain
+from cigri.formats.json_values import to_json_value
 
 
 def run(argv: list[str]) -> int:
@@ -25,10 +25,10 @@ def run(argv: list[str]) -> int:
         parser.error(f"{options.action} takes user|project|rule NAME{wanted}")
     with open_grid() as grid:
         if options.action == "remove":
-            done = grid.ask(remove_quota, rule=_rule(options), cluster=options.cluster)
+            done = grid.call(remove_quota, rule=_rule(options), cluster=options.cluster)
         else:
-            done = grid.ask(set_quota, rule=_rule(options), cluster=options.cluster, **amounts)
-    print(safe(done.message))
+            done = grid.call(set_quota, rule=_rule(options), cluster=options.cluster, **amounts)
+    print(escape_text(done.message))
     return 0
 
 
@@ -63,9 +63,9 @@ def _rule(options: Namespace) -> str:
 
 def _list(*, as_json: bool) -> int:
     with open_grid() as grid:
-        declared = grid.ask(quotas)
+        declared = grid.call(quotas)
     if as_json:
-        print_json(plain(declared))
+        print_json(to_json_value(declared))
     else:
         print_table(QuotaView._fields, declared)
     return 0

@@ -9,12 +9,12 @@ import traceback
 from importlib import import_module
 from pkgutil import iter_modules
 
-from cigri.cli.command import CommandParser, complain, safe
+from cigri.cli.command import CommandParser, escape_text, print_error
 from cigri.errors import CigriError, DatabaseUnavailable, UsageError
 from cigri.flow.module_passes import ModulePass, put_pass
 from cigri.installation import database_place, database_url
 from cigri.runtime.logging_setup import set_up_log
-from cigri.runtime.pass_context import PassContext, RunOnce, collect_seldom, has_news, whoami
+from cigri.runtime.pass_context import PassContext, RunOnce, is_noteworthy, process_identity, tune_garbage_collector
 from cigri.settings.loading import load
 from modules import __path__ as places
 
@@ -54,7 +54,7 @@ def _load(name: str, names: list[str]) -> RunOnce:
 def _passes(programs: dict[str, RunOnce], options: argparse.Namespace, stop: threading.Event) -> int:
     """Passes until one is enough or it is asked to stop; the exit status of the last."""
     from cigri.database import Database, schema
-    from cigri.flow.grid_identity import require_home
+    from cigri.flow.grid_identity import require_grid_identity
     from cigri.gateway.transport_gateway import TransportGateway
 
     settings = load()
@@ -64,9 +64,9 @@ def _passes(programs: dict[str, RunOnce], options: argparse.Namespace, stop: thr
     try:
         schema.require_current(database)
         with database.begin() as conn:
-            require_home(conn, database_place(settings))
+            require_grid_identity(conn, database_place(settings))
         if options.every is not None:
-            collect_seldom()
+            tune_garbage_collector()
         while True:
             done = []
             for name, run_once in programs.items():
@@ -88,14 +88,14 @@ def _pass(tools: PassContext, name: str, run_once: RunOnce) -> ModulePass:
         error = str(problem)
     except Exception:
         error = traceback.format_exc()
-    host, pid = whoami()
-    seconds, spent = time.monotonic() - started, tools.gateway.newly_spent()
+    host, pid = process_identity()
+    seconds, spent = time.monotonic() - started, tools.gateway.take_command_costs()
     done = ModulePass(name, host, pid, seconds, counts, error, spent=spent)
     try:
         with tools.database.begin() as conn:
             put_pass(conn, done)
     except DatabaseUnavailable as problem:
-        complain(f"the pass of {name} could not be noted: {problem}")
+        print_error(f"the pass of {name} could not be noted: {problem}")
     return done
 
 
@@ -103,7 +103,7 @@ def _tell(done: ModulePass, options: argparse.Namespace) -> None:
     """Who asked for one pass is told of it; of many passes only news, and failures as the log has them."""
     if done.error:
         failed = f"{done.name} failed: {done.error}"
-        complain(failed) if options.every is None else logger.error("%s", failed)
-    elif not options.quiet and (options.every is None or has_news(done.counts)):
+        print_error(failed) if options.every is None else logger.error("%s", failed)
+    elif not options.quiet and (options.every is None or is_noteworthy(done.counts)):
         summary = ", ".join(f"{count} {what}" for what, count in done.counts.items()) or "nothing to do"
-        print(f"{done.name}: {safe(summary)} ({done.seconds:.2f} s)", flush=True)
+        print(f"{done.name}: {escape_text(summary)} ({done.seconds:.2f} s)", flush=True)

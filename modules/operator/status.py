@@ -3,15 +3,15 @@
 from datetime import datetime
 from typing import Any
 
-from cigri.cli.command import CommandParser, complain, print_json, safe
+from cigri.cli.command import CommandParser, escape_text, print_error, print_json
 from cigri.cli.table_printing import print_table
 from cigri.formats.units import as_duration
-from cigri.formats.untrusted_text import gist
+from cigri.formats.untrusted_text import exception_line
 from cigri.installation import portal_socket
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings
 from modules.operator.cluster.list import print_clusters
-from modules.operator.installation_health import InstallationHealth, look, problems
+from modules.operator.installation_health import InstallationHealth, problems, read_health
 
 
 def run(argv: list[str]) -> int:
@@ -24,22 +24,22 @@ def run(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="for programs")
     options = parser.parse_args(argv)
     settings = load()
-    health = look(settings)
+    health = read_health(settings)
     wrong = problems(health, settings.almighty.deadline)
     if options.json:
         print_json(_plain(health, wrong, settings))
     else:
         _print(health, settings)
         for problem in wrong:
-            complain(problem)
+            print_error(problem)
     return 1 if wrong else 0
 
 
 def _print(health: InstallationHealth, settings: Settings) -> None:
     answers = "does not answer" if health.trouble else f"schema {health.revision or 'missing'}"
     print(f"Database  {health.place}: {answers}")
-    print(f"Almighty  {safe(_almighty(health))}")
-    print(f"Portal    {safe(_portal(health, settings))}")
+    print(f"Almighty  {escape_text(_almighty(health))}")
+    print(f"Portal    {escape_text(_portal(health, settings))}")
     if health.now is None or not health.is_current:
         print("Events    not known without the database")
         return
@@ -56,7 +56,7 @@ def _print(health: InstallationHealth, settings: Settings) -> None:
                 f"{module.seconds or 0:.2f} s",
                 module.passes,
                 module.failures,
-                f"FAILED: {gist(module.error)}"
+                f"FAILED: {exception_line(module.error)}"
                 if module.error
                 else ", ".join(f"{count} {what}" for what, count in module.counts.items()),
             )

@@ -1,11 +1,11 @@
 """`cigri target`: what is due to users and projects under the policy `fairshare`."""
 
 from cigri.api_models.policy import TargetView
-from cigri.cli.command import CommandParser, print_json, safe
+from cigri.cli.command import CommandParser, escape_text, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.policy import remove_target, set_target, targets
-from cigri.formats.json_values import plain
+from cigri.formats.json_values import to_json_value
 from cigri.states import PrincipalKind
 
 
@@ -31,18 +31,18 @@ def run(argv: list[str]) -> int:
     kind, name = PrincipalKind(options.kind), options.name
     with open_grid() as grid:
         if options.action == "remove":
-            done = grid.ask(remove_target, kind=kind, name=name)
+            done = grid.call(remove_target, kind=kind, name=name)
         else:
-            done = grid.ask(set_target, kind=kind, name=name, share=options.share)
-    print(safe(done.message))
+            done = grid.call(set_target, kind=kind, name=name, share=options.share)
+    print(escape_text(done.message))
     return 0
 
 
 def _list(*, as_json: bool) -> int:
     with open_grid() as grid:
-        declared = grid.ask(targets)
+        declared = grid.call(targets)
     if as_json:
-        print_json(plain(declared))
+        print_json(to_json_value(declared))
     else:
         print_table(TargetView._fields, declared)
     return 0

@@ -10,10 +10,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cigri.cli.command import CommandParser, complain
+from cigri.cli.command import CommandParser, print_error
 from cigri.database import embedded
 from cigri.errors import CigriError, ConfigError
-from cigri.formats.untrusted_text import gist
+from cigri.formats.untrusted_text import exception_line
 from cigri.installation import database_place
 from cigri.lifecycle import CYCLE
 from cigri.package_files import directory
@@ -46,7 +46,7 @@ def run(argv: list[str]) -> int:
         "--no-almighty", action="store_true", help="only the database; modules and portal are started elsewhere"
     )
     options = parser.parse_args(argv)
-    from cigri.flow.grid_identity import require_home
+    from cigri.flow.grid_identity import require_grid_identity
 
     settings = load()
     almighty = data_directory.almighty(settings)
@@ -58,7 +58,7 @@ def run(argv: list[str]) -> int:
         database = _start_database(settings)
         try:
             with database.begin() as conn:
-                require_home(conn, database_place(settings))
+                require_grid_identity(conn, database_place(settings))
             _declare_localhost(settings, database)
             if options.no_almighty:
                 print("The database is ready; the modules are to be started by others")
@@ -69,7 +69,7 @@ def run(argv: list[str]) -> int:
                 portal.tell_start(settings, served)
                 return 0
             if almighty.has_died():
-                complain("the almighty had died; it goes on where it was")
+                print_error("the almighty had died; it goes on where it was")
             _start_almighty(settings, database)
             portal.tell_start(settings, served)
         finally:
@@ -133,7 +133,7 @@ def _start_almighty(settings: Settings, database: "Database") -> None:
     failed = _wait_for_cycle(settings, database, process, began)
     print(f"The almighty is process {process.pid}; its log is {data_directory.log(settings)}")
     for name, error in failed.items():
-        complain(f"module {name} failed: {gist(error)}; `cigri status` tells more")
+        print_error(f"module {name} failed: {exception_line(error)}; `cigri status` tells more")
     _tell_of_clusters(database)
 
 
@@ -143,7 +143,7 @@ def _tell_of_clusters(database: "Database") -> None:
 
     with database.begin() as conn:
         for cluster in list_all_away(conn):
-            complain(f"cluster {cluster.name} cannot be used: {cluster.why or 'see `gridevents --global`'}")
+            print_error(f"cluster {cluster.name} cannot be used: {cluster.why or 'see `gridevents --global`'}")
 
 
 def _wait_for_cycle(

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 
 from cigri.database import Database
-from cigri.endpoints import Admitting, UploadEndpoint, every
+from cigri.endpoints import Admitting, UploadEndpoint, list_endpoints
 from cigri.settings.sections import Settings
 from modules.portal import cigri3, health, metrics, openapi, pages, problem_details, routes, unauthenticated_endpoints
 from modules.portal.authentication import Authenticator
@@ -43,7 +43,7 @@ def make_app(database: Database, settings: Settings, errands: DeferredResponses)
     uploads = UploadLimiter()
     receiver = UploadRoutes(database, identities, settings.portal.largest_submission, uploads, errands)
     door = PortalDoor(identities, settings.portal.names)
-    for endpoint in every():
+    for endpoint in list_endpoints():
         if isinstance(endpoint, UploadEndpoint):
             receiver.add(app, endpoint)
         elif isinstance(endpoint, Admitting):

@@ -49,7 +49,7 @@ class Authenticator:
 
     def visitor(self, request: Request) -> Caller:
         """As caller, of a page, whose forms hold the proof."""
-        return self._mates.added(self._known(request))
+        return self._mates.with_group_access(self._known(request))
 
     def _known(self, request: Request) -> Caller:
         """Whoever shows a token is nobody but its user."""

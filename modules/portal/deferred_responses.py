@@ -35,7 +35,7 @@ class DeferredResponses:
         self._runners: dict[str, ThreadPoolExecutor] = {}
         self._calculators = ThreadPoolExecutor(MOST_CALCULATIONS, thread_name_prefix="calculation")
 
-    def answer(self, key: Hashable, begin: Callable[[], Any]) -> Any:
+    def fetch_or_start(self, key: Hashable, begin: Callable[[], Any]) -> Any:
         """What `begin` gives, or, of an errand or a calculation that it gives, the answer, once it is there.
 
         Raise ResponsePending before.

@@ -18,7 +18,7 @@ class GroupAccess:
         self._may, self._database = may, database
         self._known: dict[str, tuple[float, frozenset[str]]] = {}
 
-    def added(self, caller: Caller) -> Caller:
+    def with_group_access(self, caller: Caller) -> Caller:
         """Root's group is nobody's, and whoever owns all campaigns needs none."""
         if self._may == "nothing" or caller.owns_all:
             return caller

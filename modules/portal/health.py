@@ -7,7 +7,7 @@ from starlette.responses import PlainTextResponse
 
 from cigri.database import Database, schema
 from cigri.errors import CigriError
-from cigri.flow.views.heartbeats import find_pulse
+from cigri.flow.views.heartbeats import read_heartbeats
 
 LATE = 60.0  # seconds without a pass of any module
 
@@ -32,7 +32,7 @@ def what_lacks(database: Database) -> str:
         with database.answering() as conn:
             if schema.current(conn) != schema.newest():
                 return "the database has another schema"
-            pulse = find_pulse(conn)
+            pulse = read_heartbeats(conn)
     except CigriError:
         return "no database"
     if not pulse.has_almighty:

@@ -13,7 +13,7 @@ PlainNumber = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 PlainText = Annotated[str, Field(pattern=WITHOUT_NUL)]
 
 
-def bounded(kind: Any) -> Any:
+def with_limits(kind: Any) -> Any:
     """The type of a parameter, with these bounds in it."""
     if kind is int:
         return PlainNumber
@@ -21,5 +21,5 @@ def bounded(kind: Any) -> Any:
         return PlainText
     origin, inner = get_origin(kind), get_args(kind)
     if origin is UnionType:
-        return Union[tuple(bounded(one) for one in inner)]  # noqa: UP007  # built of a tuple
-    return list[bounded(inner[0])] if origin is list else kind  # type: ignore[misc]  # it is a type at run time only
+        return Union[tuple(with_limits(one) for one in inner)]  # noqa: UP007  # built of a tuple
+    return list[with_limits(inner[0])] if origin is list else kind  # type: ignore[misc]  # it is a type at run time only

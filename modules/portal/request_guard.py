@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cigri.endpoints import API, UploadEndpoint, every
+from cigri.endpoints import API, UploadEndpoint, list_endpoints
 from modules.portal.origins import HARMLESS, OF_A_PERSON, OWN_NAMES, SAME_ORIGIN, without_port
 from modules.portal.problem_details import problem
 
@@ -30,7 +30,7 @@ class RequestGuard:
     def __init__(self, app: ASGIApp, names: Collection[str]) -> None:
         self._app = app
         self._public = frozenset(name.lower() for name in names)
-        streams = [API + endpoint.path for endpoint in every() if isinstance(endpoint, UploadEndpoint)]
+        streams = [API + endpoint.path for endpoint in list_endpoints() if isinstance(endpoint, UploadEndpoint)]
         self._streams = re.compile(re.sub(r"\{\w+\}", "[^/]+", "|".join(streams)))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

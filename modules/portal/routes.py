@@ -13,14 +13,14 @@ from starlette.responses import JSONResponse, Response
 
 from cigri.database import Database
 from cigri.endpoints import API, HEADERS, Endpoint, UploadEndpoint
-from cigri.endpoints.dispatch import call
+from cigri.endpoints.dispatch import run_endpoint
 from cigri.endpoints.parameters import MEANINGS
-from cigri.formats.json_values import plain
+from cigri.formats.json_values import to_json_value
 from cigri.formats.untrusted_text import safe_json
 from modules.portal.authentication import Authenticator
 from modules.portal.deferred_responses import DeferredResponses, ResponsePending
 from modules.portal.openapi import REFUSED_ANSWERS, schema_of
-from modules.portal.parameter_limits import bounded
+from modules.portal.parameter_limits import with_limits
 
 
 def add(
@@ -37,7 +37,7 @@ def add(
         values = {**named, **dict(asked), **dict(told or {})}
         question = (endpoint.name, caller, json.dumps(values, sort_keys=True, default=str))
         try:
-            answer = errands.answer(question, lambda: call(endpoint, database, caller, values))
+            answer = errands.fetch_or_start(question, lambda: run_endpoint(endpoint, database, caller, values))
             return as_json(answer, _links(endpoint, request.url, values, answer))
         except ResponsePending:
             return not_yet()
@@ -82,7 +82,7 @@ def _signature(endpoint: Endpoint[..., Any]) -> Signature:
     others = [one for one in parameters if one.name not in endpoint.in_path and one.name not in HEADERS]
     is_bodiless = endpoint.method == "GET" or isinstance(endpoint, UploadEndpoint)
     in_query, in_body = (others, []) if is_bodiless else ([], others)
-    in_query = [parameter.replace(annotation=bounded(parameter.annotation)) for parameter in in_query]
+    in_query = [parameter.replace(annotation=with_limits(parameter.annotation)) for parameter in in_query]
     # without a model what is unknown would be ignored
     taken.append(_of_model("asked", _model(f"{endpoint.name}_query", in_query), Query()))
     if in_body:
@@ -96,12 +96,12 @@ def _of_model(name: str, model: Any, place: Any) -> Parameter:
 
 def _of_path(parameter: Parameter) -> Parameter:
     told = Path(description=MEANINGS.get(parameter.name))
-    return parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=Annotated[bounded(parameter.annotation), told])
+    return parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=Annotated[with_limits(parameter.annotation), told])
 
 
 def _of_header(parameter: Parameter) -> Parameter:
     told = Header(alias=HEADERS[parameter.name], description=MEANINGS.get(parameter.name))
-    return parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=Annotated[bounded(parameter.annotation), told])
+    return parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=Annotated[with_limits(parameter.annotation), told])
 
 
 def _model(name: str, parameters: list[Parameter]) -> type[BaseModel]:
@@ -135,5 +135,5 @@ def not_yet() -> Response:
 
 def as_json(answer: Any, headers: Mapping[str, str] | None = None) -> Response:
     """As `--json` prints it, but for the blanks."""
-    text = safe_json(json.dumps(plain(answer), ensure_ascii=False))
+    text = safe_json(json.dumps(to_json_value(answer), ensure_ascii=False))
     return Response(text.encode(), headers=headers, media_type="application/json")

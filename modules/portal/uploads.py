@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from cigri.database import Database
 from cigri.endpoints import UploadEndpoint
-from cigri.endpoints.dispatch import receive
+from cigri.endpoints.dispatch import run_upload_endpoint
 from cigri.endpoints.portal_client import STREAM
 from cigri.endpoints.request_bodies import SpooledBody
 from cigri.errors import CigriError
@@ -103,7 +103,9 @@ class UploadRoutes:
         question = (endpoint.name, caller, body.digest(json.dumps(asked, sort_keys=True)))
         try:
             return routes.as_json(
-                self._errands.answer(question, lambda: receive(endpoint, self._database, caller, body, asked))
+                self._errands.fetch_or_start(
+                    question, lambda: run_upload_endpoint(endpoint, self._database, caller, body, asked)
+                )
             )
         except ResponsePending:
             return routes.not_yet()

@@ -25,27 +25,27 @@ from cigri.flow.views.cluster_service import list_ages, list_cluster_services, l
 from cigri.flow.views.dependency_graph import DependencyEdge, list_edges
 from cigri.flow.views.forecast_groups import list_alike
 from cigri.runtime.failure_isolation import FAULTS, FailureIsolation
-from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.runtime.time_limit import PURE_LIMIT, TimeLimitExceeded, refuse_stopped, time_limit
-from modules.predictor.algorithm_inputs import ClusterServiceRates, flow, measure
+from modules.predictor.algorithm_inputs import ClusterServiceRates, build_algorithm_inputs, measure
 from modules.predictor.algorithms import MOST_JOBS, AlgorithmInputs, PredictFlow, Prediction, load
 from modules.predictor.campaign_estimates import deviation, estimate, mean, throughput, together
-from modules.predictor.campaign_work import standing
+from modules.predictor.campaign_work import build_work_model
 from modules.predictor.clamped_inputs import plausible_progress
 from modules.predictor.eta import path
 from modules.predictor.eta.campaign_end import EndInterval, interval
 from modules.predictor.eta.own_time import own_times
-from modules.predictor.eta.published_dates import pressure, told
+from modules.predictor.eta.published_dates import pressure, published_end
 from modules.predictor.freed_cores import FreedCores, endings
 from modules.predictor.local_load import LocalLoadModel, SharedCluster, outlook
-from modules.predictor.sharing import spare, starts
+from modules.predictor.sharing import share_free_cores, starts
 
 FARTHEST_END = timedelta(days=36_500)  # an end beyond is no forecast, and soon no date either
 A_PART = 1e-3  # seconds that the time limit of all predictions grows by with each, which takes microseconds
 AGES = 1000  # of campaigns with more tasks that are done, and more that remain, ages of those that run say little
 
 
-def run_once(tools: PassContext) -> Report:
+def run_once(tools: PassContext) -> PassReport:
     """One forecast per open campaign and cluster, and one per campaign."""
     settings = tools.settings.forecast
     with tools.database.begin() as conn:
@@ -139,7 +139,7 @@ def predict(
         asked = None if part.done or part.memory else _asked(part, name)
         answer = alike.get(asked)
         if answer is None:
-            seen = flow(part, services.get(part.cluster_id), endings)
+            seen = build_algorithm_inputs(part, services.get(part.cluster_id), endings)
             answer = seen, _predicted(seen, name, algorithms, stopped)
         if asked is not None:
             alike[asked] = answer
@@ -204,7 +204,7 @@ def forecast(
     free = {part.cluster_id: seen.free for part, seen in zip(progress, flows, strict=True)}
     shut = {edge.campaign_id for edge in conditions.edges if not edge.is_same}
     asking = [part for part in progress if part.campaign_id not in shut] if shut else progress
-    ends = _ends(campaigns, _outlooks(progress, flows), spare(asking, free, conditions.order), conditions)
+    ends = _ends(campaigns, _outlooks(progress, flows), share_free_cores(asking, free, conditions.order), conditions)
     totals = {id: together(parts) for id, parts in campaigns.items()}
     own = own_times(totals, ends, conditions.edges)
     if own:
@@ -225,7 +225,8 @@ def _ends(
     standings = {
         id: pace
         for id, parts in campaigns.items()
-        if (pace := standing(parts, conditions.ages.get(id, {}), outlooks[id].returns, free.get(id, {}))) is not None
+        if (pace := build_work_model(parts, conditions.ages.get(id, {}), outlooks[id].returns, free.get(id, {})))
+        is not None
     }
     places = {id: [part.cluster_id for part in campaigns[id]] for id in standings}
     begun = starts(standings, places, conditions.order)
@@ -276,7 +277,9 @@ def _outlooks(progress: Sequence[CampaignProgress], flows: Sequence[AlgorithmInp
     for part, seen in zip(progress, flows, strict=True):
         clusters[part.campaign_id].append(part.cluster_id)
         if part.cluster_id not in places:
-            places[part.cluster_id] = SharedCluster(seen.total, seen.others, seen.restless, seen.drift, seen.watched)
+            places[part.cluster_id] = SharedCluster(
+                seen.total, seen.others, seen.load_change_square_sum, seen.net_load_change, seen.observed_seconds
+            )
     grids = {tuple(ids) for ids in clusters.values()}
     outlooks = {ids: outlook([places[id] for id in ids]) for ids in grids}
     return {campaign_id: outlooks[tuple(ids)] for campaign_id, ids in clusters.items()}
@@ -307,4 +310,4 @@ def _in_all(
     if left is None or left.expected >= FARTHEST_END.total_seconds():
         return whole
     low, eta, high = (now + min(timedelta(seconds=min(seconds, 1e10)), FARTHEST_END) for seconds in left)
-    return whole._replace(eta=eta, eta_low=low, eta_high=high, published=told(published, eta, now))
+    return whole._replace(eta=eta, eta_low=low, eta_high=high, published=published_end(published, eta, now))

@@ -10,7 +10,7 @@ from cigri.flow.forecasts import NewClusterRates
 from cigri.flow.views.campaign_progress import CampaignProgress
 from cigri.flow.views.cluster_service import ClusterServiceCounts
 from cigri.formats.units import HOUR
-from cigri.settings.cluster_config import ClusterConfig, look
+from cigri.settings.cluster_config import ClusterConfig, visit_interval
 from modules.predictor.algorithms import AlgorithmInputs
 from modules.predictor.campaign_estimates import deviation, mean
 from modules.predictor.clamped_inputs import plausible_ending, plausible_pace, plausible_progress
@@ -40,7 +40,7 @@ class ClusterServiceRates(NamedTuple):
     @property
     def look(self) -> float:
         """Seconds between two looks at the cluster: every so many cycles."""
-        return look(self.cycle, self.config.poll_interval)
+        return visit_interval(self.cycle, self.config.poll_interval)
 
     @property
     def horizon(self) -> float:
@@ -76,7 +76,7 @@ def measure(pace: ClusterServiceCounts, now: datetime) -> ClusterServiceRates:
     return ClusterServiceRates(measured, pace.config, pace.total, pace.free, cycle, *seen, is_news, pace.sending or 0.0)
 
 
-def flow(
+def build_algorithm_inputs(
     part: CampaignProgress, service: ClusterServiceRates | None, endings: Mapping[int, FreedCores]
 ) -> AlgorithmInputs:
     """Of a cluster that was never visited only the campaign's own figures are known."""
@@ -103,7 +103,7 @@ def flow(
         keep_waiting=service.config.keep_waiting,
         max_waiting=service.config.max_waiting,
         cycle=service.cycle,
-        look=service.look,
+        visit_interval=service.look,
         sending=service.sending,
         start_rate=measured.start_rate,
         queue_delay=measured.queue_delay,
@@ -111,11 +111,11 @@ def flow(
         releases=measured.releases or 0.0,
         hazard=measured.hazard or 0.0,
         others=service.others,
-        swing=service.swing,
-        restless=service.restless,
-        drift=service.drift,
-        watched=service.watched,
-        is_news=service.is_news,
+        largest_load_change=service.swing,
+        load_change_square_sum=service.restless,
+        net_load_change=service.drift,
+        observed_seconds=service.watched,
+        is_fresh=service.is_news,
         ending=ending.cores if ending else (0.0 if part.done else None),
         ending_deviation=math.sqrt(ending.variance) if ending else 0.0,
     )

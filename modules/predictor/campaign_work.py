@@ -88,7 +88,7 @@ class CampaignWorkModel(NamedTuple):
         return seconds * (1.0 + again / (1.0 - again) / 2) * self.whole.width
 
 
-def standing(
+def build_work_model(
     parts: Sequence[CampaignProgress],
     ages: Mapping[int, Sequence[int]],
     returns: float = 0.0,

@@ -39,7 +39,9 @@ def starts(
     return seconds
 
 
-def spare(progress: Sequence[CampaignProgress], free: Mapping[int, int], order: str) -> dict[int, dict[int, float]]:
+def share_free_cores(
+    progress: Sequence[CampaignProgress], free: Mapping[int, int], order: str
+) -> dict[int, dict[int, float]]:
     """Cores that nobody uses, by campaign and cluster: of whom has tasks for them, as the policy's order has it.
 
     `free`: of each cluster. A job needs its whole width; campaigns are served in the order of their numbers.

@@ -24,8 +24,8 @@ from cigri.flow.front_end_stress import list_front_end_paces
 from cigri.flow.grid_identity import grid_key
 from cigri.flow.launches import LaunchGroup, list_busy, list_launches
 from cigri.flow.views.occupancy import count_waiting
-from cigri.flow.views.operating_hours import list_shut
-from cigri.flow.withdrawals import LaunchingBatch, list_launching, put_back, put_back_unlaunched
+from cigri.flow.views.operating_hours import list_closed_by_hours
+from cigri.flow.withdrawals import LaunchingBatch, list_launching, put_back_unlaunched, return_tasks
 from cigri.gateway.requests import (
     ClusterRequest,
     ClusterResponses,
@@ -36,7 +36,7 @@ from cigri.gateway.requests import (
     VoidBatch,
 )
 from cigri.runtime.failure_isolation import described, isolated_visit
-from cigri.runtime.pass_context import PassContext, Report, summed
+from cigri.runtime.pass_context import PassContext, PassReport, combine_reports
 from cigri.settings.job_types import hours_of
 from cigri.states import Outcome
 from modules.runner.batch_spec import plan_batch
@@ -48,12 +48,12 @@ logger = logging.getLogger(__name__)
 BATCHES_AT_ONCE = 20  # of one user in a pass, so that one command ends in time
 
 
-def run_once(tools: PassContext) -> Report:
+def run_once(tools: PassContext) -> PassReport:
     """Launch on every cluster that has something to launch, and settle what is left of earlier passes."""
     with tools.database.begin() as conn:
         clusters = list_clusters(conn, "runner")
         key = grid_key(conn)
-        shut = list_shut(conn, tools.settings.hours)
+        shut = list_closed_by_hours(conn, tools.settings.hours)
         given_back = put_back_unlaunched(conn, tools.settings.jobs, shut)
         busy = list_busy(conn)
         paces, excluded = list_front_end_paces(conn), list_all_excluded(conn)
@@ -61,7 +61,7 @@ def run_once(tools: PassContext) -> Report:
     outsets = {id: LaunchContext(unclear, paces.get(id, 1.0), excluded.get(id, [])) for id, unclear in busy.items()}
     patience = tools.settings.almighty.patience
     visit = isolated_visit(tools, "runner", partial(_visit, tools, key, outsets))
-    report = summed(tools.gateway.visit(clusters, visit, patience))
+    report = combine_reports(tools.gateway.visit(clusters, visit, patience))
     report["jobs given back"] = given_back
     return +report
 
@@ -98,9 +98,9 @@ class UnsentBatch(NamedTuple):
     excluded: Sequence[str]
 
 
-def _visit(tools: PassContext, key: str, outsets: Mapping[int, LaunchContext], cluster: ClusterRow) -> Report:
+def _visit(tools: PassContext, key: str, outsets: Mapping[int, LaunchContext], cluster: ClusterRow) -> PassReport:
     """Serve each user; once the cluster itself is found away, the users not yet served are left for another pass."""
-    report: Report = Counter()
+    report: PassReport = Counter()
     outset = outsets[cluster.id]
     with tools.database.lock(f"cigri.runner.{cluster.id}") as taken:
         if not taken:
@@ -122,19 +122,19 @@ def _visit(tools: PassContext, key: str, outsets: Mapping[int, LaunchContext], c
             del work[user]
         away = threading.Event()
 
-        def serve(user: str) -> Report:
+        def serve(user: str) -> PassReport:
             return Counter() if away.is_set() else _serve(tools, cluster, key, user, work[user], away)
 
-        for of_user in tools.gateway.side_by_side(work, serve):
+        for of_user in tools.gateway.run_concurrently(work, serve):
             report.update(of_user)
     return report
 
 
 def _serve(
     tools: PassContext, cluster: ClusterRow, key: str, user: str, work: UserLaunches, away: threading.Event
-) -> Report:
+) -> PassReport:
     """Settle what is unknown of a user's batches, then send new ones."""
-    report: Report = Counter()
+    report: PassReport = Counter()
     prepared: list[UnsentBatch] = []
     try:
         for batch in work.unsettled:
@@ -160,9 +160,9 @@ def _serve(
 
 def _blame(tools: PassContext, cluster: ClusterRow, user: str, message: str) -> bool:
     """Is it the cluster that is away (True), or does only this user's account give no sense?"""
-    visitor = tools.gateway.visitor(cluster)
+    visitor = tools.gateway.monitoring_account(cluster)
     try:
-        tools.gateway.ask(cluster, visitor, ProbeBatchSystem())
+        tools.gateway.request(cluster, visitor, ProbeBatchSystem())
     except (TransportError, UnreadableOutput):
         is_away = True
     else:
@@ -198,10 +198,10 @@ def _prepare(
 
 
 def _submit(
-    tools: PassContext, cluster: ClusterRow, user: str, prepared: Sequence[UnsentBatch], report: Report
+    tools: PassContext, cluster: ClusterRow, user: str, prepared: Sequence[UnsentBatch], report: PassReport
 ) -> None:
     """Send a user's batches in one command; whether one of no clear answer was submitted is asked at the next pass."""
-    answers = tools.gateway.ask_all(cluster, user, [sent.submission for sent in prepared])
+    answers = tools.gateway.request_all(cluster, user, [sent.submission for sent in prepared])
     unclear = []
     for sent in prepared:
         try:
@@ -213,14 +213,14 @@ def _submit(
 
 
 def _settle(
-    tools: PassContext, cluster: ClusterRow, sent: UnsentBatch, answers: ClusterResponses, report: Report
+    tools: PassContext, cluster: ClusterRow, sent: UnsentBatch, answers: ClusterResponses, report: PassReport
 ) -> None:
     """What became of one batch; raise UnreadableOutput when nobody knows."""
     try:
         remote_ids = answers.of(sent.submission)
     except ArrayTooLarge as error:
         with tools.database.begin() as conn:
-            put_back(conn, cluster.id, sent.batch.id, Outcome.WITHDRAWN, str(error), tools.settings.jobs)
+            return_tasks(conn, cluster.id, sent.batch.id, Outcome.WITHDRAWN, str(error), tools.settings.jobs)
             put_array_limit(conn, cluster, error.largest, str(error))
         report["batches too large"] += 1
         return
@@ -243,11 +243,11 @@ def _left_out(tools: PassContext, cluster: ClusterRow, nodes: Sequence[str]) -> 
     return f" (left out: {'; '.join(words)})"
 
 
-def _reconcile(tools: PassContext, cluster: ClusterRow, key: str, batch: LaunchingBatch, report: Report) -> None:
+def _reconcile(tools: PassContext, cluster: ClusterRow, key: str, batch: LaunchingBatch, report: PassReport) -> None:
     """Was it submitted? Ask the queue by tag; if it is not there, make the batch harmless and give its tasks back."""
     listed = ListJobs(batch.tag)
     history = ReadJobHistory([(batch.tag, index, "") for index in range(1, batch.size + 1)])
-    answers = tools.gateway.ask_all(cluster, batch.local_user, [listed, history])
+    answers = tools.gateway.request_all(cluster, batch.local_user, [listed, history])
     jobs = answers.of(listed) + answers.of(history)
     remote_ids = {job.index: job.remote_id for job in jobs if job.tag == batch.tag}
     if remote_ids or not _is_void(tools, cluster, key, batch):
@@ -257,12 +257,12 @@ def _reconcile(tools: PassContext, cluster: ClusterRow, key: str, batch: Launchi
         return
     reason = "the submission was cut off before it reached the batch system"
     with tools.database.begin() as conn:
-        put_back(conn, cluster.id, batch.id, Outcome.WITHDRAWN, reason, tools.settings.jobs)
+        return_tasks(conn, cluster.id, batch.id, Outcome.WITHDRAWN, reason, tools.settings.jobs)
     report["batches given back"] += 1
 
 
 def _is_void(tools: PassContext, cluster: ClusterRow, key: str, batch: LaunchingBatch) -> bool:
-    return tools.gateway.ask(cluster, batch.local_user, VoidBatch(key, batch.campaign_id, batch.id))
+    return tools.gateway.request(cluster, batch.local_user, VoidBatch(key, batch.campaign_id, batch.id))
 
 
 def _put_back(
@@ -272,12 +272,12 @@ def _put_back(
     for prepared in unsent:
         if is_away:
             with tools.database.begin() as conn:
-                put_back(conn, cluster.id, prepared.batch.id, Outcome.WITHDRAWN, message, tools.settings.jobs)
+                return_tasks(conn, cluster.id, prepared.batch.id, Outcome.WITHDRAWN, message, tools.settings.jobs)
         else:
             _refuse(tools, cluster, prepared.launch, prepared.batch, message)
 
 
 def _refuse(tools: PassContext, cluster: ClusterRow, launch: LaunchGroup, batch: PreparedBatch, message: str) -> None:
     with tools.database.begin() as conn:
-        put_back(conn, cluster.id, batch.id, Outcome.REFUSED, message, tools.settings.jobs)
+        return_tasks(conn, cluster.id, batch.id, Outcome.REFUSED, message, tools.settings.jobs)
         put_refusal(conn, launch.campaign_id, cluster.id, cluster.name, message, tools.settings.budget)

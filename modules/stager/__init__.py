@@ -12,12 +12,12 @@ from sqlalchemy import Connection
 
 from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.grid_identity import grid_key
-from cigri.flow.input_transfers import MissingInput, list_lacked, put_complete
+from cigri.flow.input_transfers import MissingInput, list_missing_inputs, put_complete
 from cigri.flow.parcels import CollectingCampaign, list_collecting, list_removable, put_outputs_wait
 from cigri.flow.task_places import list_lacked_by_tasks, put_furnished
 from cigri.formats.units import MEGABYTE
 from cigri.runtime.failure_isolation import isolated_visit
-from cigri.runtime.pass_context import PassContext, Report, summed
+from cigri.runtime.pass_context import PassContext, PassReport, combine_reports
 from modules.stager.collecting import collect_outputs
 from modules.stager.placing import place_tasks
 from modules.stager.removing import remove_collected
@@ -38,7 +38,7 @@ class Transfers(NamedTuple):
         return {*self.lacked, *self.collecting, *self.removable}
 
 
-def run_once(tools: PassContext) -> Report:
+def run_once(tools: PassContext) -> PassReport:
     """Visit each cluster on which inputs are lacked, or that has outputs which are to come."""
     with tools.database.begin() as conn:
         placed = place_tasks(conn, tools.settings)
@@ -50,7 +50,7 @@ def run_once(tools: PassContext) -> Report:
         key = grid_key(conn)
     clusters = [cluster for cluster in clusters if cluster.is_enabled and cluster.id in transfers.clusters]
     visit = isolated_visit(tools, "stager", partial(_visit, tools, key, transfers))
-    report = summed(tools.gateway.visit(clusters, visit, SHORT_VISIT)) if clusters else Counter[str]()
+    report = combine_reports(tools.gateway.visit(clusters, visit, SHORT_VISIT)) if clusters else Counter[str]()
     report.pop("late clusters", None)  # they go on
     if report["files sent"]:
         with tools.database.begin() as conn:
@@ -62,14 +62,14 @@ def run_once(tools: PassContext) -> Report:
 
 def _list_transfers(conn: Connection) -> Transfers:
     transfers = Transfers(defaultdict(list), defaultdict(list), list_removable(conn))
-    for needed in (*list_lacked(conn), *list_lacked_by_tasks(conn)):
+    for needed in (*list_missing_inputs(conn), *list_lacked_by_tasks(conn)):
         transfers.lacked[needed.cluster_id].append(needed)
     for share in list_collecting(conn):
         transfers.collecting[share.cluster_id].append(share)
     return transfers
 
 
-def _visit(tools: PassContext, key: str, transfers: Transfers, cluster: ClusterRow) -> Report:
+def _visit(tools: PassContext, key: str, transfers: Transfers, cluster: ClusterRow) -> PassReport:
     """Each way in turn, for as many bytes as it may have."""
     with tools.database.lock(f"cigri.stager.{cluster.id}") as taken:
         if not taken:

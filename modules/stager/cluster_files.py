@@ -63,7 +63,7 @@ class ClusterFiles:
 
     def _ask(self, order: ClusterRequest[list[OutputFilePart]]) -> list[ReportedFile]:
         begun = time.monotonic()
-        pieces = self._gateway.ask(self._cluster, self._account, order)
+        pieces = self._gateway.request(self._cluster, self._account, order)
         if time.monotonic() - begun < SOON_ANSWERED:
             self._most = min(2 * self._most, MOST_ASKED)
         told = [(*self._tasks[piece.file.parcel], piece) for piece in pieces]

@@ -22,7 +22,7 @@ from cigri.outputs.assembling import OutputAssembler
 from cigri.outputs.downloading import OutputDownloader, PendingTaskFiles, TaskWithOutputs
 from cigri.outputs.store import destination_of
 from cigri.presentation.failure_groups import as_ranges
-from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.states import EventLevel
 from modules.stager.abandoned_outputs import is_larger, tell_lost
 from modules.stager.cluster_files import ClusterFiles, TransferTurn, TransferTurnEnded
@@ -37,9 +37,11 @@ TRIES = 3  # after so many a parcel that is not all there is given up
 SHOWN_IN_THE_WAY = 10
 
 
-def collect_outputs(tools: PassContext, key: str, shares: Sequence[CollectingCampaign], cluster: ClusterRow) -> Report:
+def collect_outputs(
+    tools: PassContext, key: str, shares: Sequence[CollectingCampaign], cluster: ClusterRow
+) -> PassReport:
     """Each campaign in turn; one that cannot have its outputs leaves the others alone."""
-    report: Report = Counter()
+    report: PassReport = Counter()
     for share in shares:
         if report["bytes collected"] >= TURN_OF_CLUSTER:
             break
@@ -68,9 +70,9 @@ class _Collector:
         largest = tools.settings.outputs.largest
         self._most = min(share.most or largest, largest) * MEGABYTE
         self._in_the_way: list[int] = []
-        self.report: Report = Counter()
+        self.report: PassReport = Counter()
 
-    def collect(self) -> Report:
+    def collect(self) -> PassReport:
         """The oldest first. Raise what keeps others from coming, too, or where something is in their way."""
         with closing(OutputAssembler(self._destination, self._share.campaign_id)) as landing:
             behind = None

@@ -6,16 +6,16 @@ from itertools import groupby
 from sqlalchemy import Connection
 
 from cigri.flow.task_places import forget_places, has_tasks_with_inputs, list_windows, move_places, put_places
-from cigri.runtime.pass_context import Report
+from cigri.runtime.pass_context import PassReport
 from cigri.settings.sections import Settings
 from modules.stager.prefetching import shares_of, size_of
 
 STANDSTILL = 60.0  # seconds that a task waits where its files are, before an idle cluster gets it
 
 
-def place_tasks(conn: Connection, settings: Settings) -> Report:
+def place_tasks(conn: Connection, settings: Settings) -> PassReport:
     """As many as each cluster will soon start; where none is left, some that others have not started."""
-    report: Report = Counter()
+    report: PassReport = Counter()
     if not has_tasks_with_inputs(conn):
         return report
     forget_places(conn)

@@ -14,7 +14,7 @@ from cigri.formats.units import MEGABYTE, as_size
 from cigri.gateway.bandwidth_limits import PacedLine, piece_of, wait_turn
 from cigri.gateway.requests import AppendToCache, ReadCacheState, SendFiles, VerifyCachedFile
 from cigri.inputs.store import InputStore, StoredInputMissing, store_of
-from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.states import EventLevel
 from cigri.wrapper.cached_bundles import MOST_FILES, bundle
 from cigri.wrapper.input_cache import CachedFile
@@ -56,9 +56,9 @@ class InsufficientSpace(CigriError):
     """The disk of a cluster has too little left."""
 
 
-def send_lacked(tools: PassContext, key: str, cluster: ClusterRow, lacked: Sequence[MissingInput]) -> Report:
+def send_lacked(tools: PassContext, key: str, cluster: ClusterRow, lacked: Sequence[MissingInput]) -> PassReport:
     """What is lacked there: of each user a turn; what goes wrong with one of them holds up no other."""
-    report: Report = Counter()
+    report: PassReport = Counter()
     by_user: dict[tuple[str, str], list[MissingInput]] = defaultdict(list)
     for needed in sorted(lacked, key=lambda one: (one.size / (1 + one.waited / AGEING), one.campaign_id, one.sha256)):
         by_user[needed.local_user, needed.grid_user].append(needed)
@@ -84,12 +84,12 @@ def _code_of(error: Exception) -> str:
     return NO_ROOM if is_full else NOT_SENT
 
 
-def _send(line: TransferLine) -> Report:
+def _send(line: TransferLine) -> PassReport:
     """What was begun before is asked about first: nobody knows what came of it."""
-    report: Report = Counter()
+    report: PassReport = Counter()
     begun = [needed for needed in line.wanted if needed.is_begun][:ASKED_AT_ONCE]
     files = [CachedFile(needed.sha256, needed.is_packed) for needed in begun]
-    state = line.tools.gateway.ask(line.cluster, line.account, ReadCacheState(line.key, files))
+    state = line.tools.gateway.request(line.cluster, line.account, ReadCacheState(line.key, files))
     held = dict(zip(begun, state.held, strict=True))
     there = [needed for needed, size in held.items() if size is None]
     _put_there(line, there)
@@ -148,14 +148,14 @@ def _bundles(wanted: Sequence[MissingInput]) -> Iterator[list[MissingInput]]:
     yield from [together] if together else []
 
 
-def _send_bundle(line: TransferLine, together: Sequence[MissingInput], report: Report) -> int:
+def _send_bundle(line: TransferLine, together: Sequence[MissingInput], report: PassReport) -> int:
     """Many small files at once; give how many bytes they have."""
     with line.tools.database.begin() as conn:  # whatever becomes of it, it is looked for the next time
         put_many_cached(conn, {_place(line, needed): 0 for needed in together}, is_there=False)
     archive = bundle((needed.sha256, _content(line, needed)) for needed in together)
     wait_turn(len(archive), line.limits)
     order = SendFiles(line.key, [needed.sha256 for needed in together], archive)
-    wrong = line.tools.gateway.ask(line.cluster, line.account, order)
+    wrong = line.tools.gateway.request(line.cluster, line.account, order)
     right = [needed for needed in together if needed.sha256 not in wrong]
     _put_there(line, right)
     size = sum(needed.size for needed in together)
@@ -171,14 +171,14 @@ def _content(line: TransferLine, needed: MissingInput) -> bytes:
         return content.read()
 
 
-def _send_large(line: TransferLine, needed: MissingInput, held: int, most: int, report: Report) -> int:
+def _send_large(line: TransferLine, needed: MissingInput, held: int, most: int, report: PassReport) -> int:
     """Give how many bytes were sent; when all are there they are verified."""
     sent = _send_pieces(line, needed, held, most)
     report["bytes sent"] += max(0, sent - held)
     if sent < needed.size:
         return sent - held
     file = CachedFile(needed.sha256, needed.is_packed)
-    if not line.tools.gateway.ask(line.cluster, line.account, VerifyCachedFile(line.key, file)):
+    if not line.tools.gateway.request(line.cluster, line.account, VerifyCachedFile(line.key, file)):
         _put(line, needed, 0)
         raise UnreadableOutput(f"what came of {needed.sha256} was something else; it is sent again")
     _put_there(line, [needed])
@@ -191,13 +191,13 @@ def _send_pieces(line: TransferLine, needed: MissingInput, held: int, most: int)
     file, end, at_once = CachedFile(needed.sha256, needed.is_packed), held + most, PIECE
     with line.store.open(needed.sha256, needed.size) as content:
         if not needed.size:
-            line.tools.gateway.ask(line.cluster, line.account, AppendToCache(line.key, file, 0, b""))
+            line.tools.gateway.request(line.cluster, line.account, AppendToCache(line.key, file, 0, b""))
         while held < min(needed.size, end):
             content.seek(held)
             piece = content.read(piece_of(at_once, line.limits))
             wait_turn(len(piece), line.limits)
             started = time.monotonic()
-            now = line.tools.gateway.ask(line.cluster, line.account, AppendToCache(line.key, file, held, piece))
+            now = line.tools.gateway.request(line.cluster, line.account, AppendToCache(line.key, file, held, piece))
             if now <= held:
                 raise UnreadableOutput(f"of {needed.sha256} there are {now} bytes, after {held} and more were sent")
             held = now

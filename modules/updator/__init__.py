@@ -13,35 +13,42 @@ from cigri.flow.cluster_visits import list_refused, put_account_failure, put_acc
 from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.discovered_nodes import list_undiscovered
 from cigri.flow.ends import EndedAttempt, put_ended
-from cigri.flow.error_budgets import put_trials
+from cigri.flow.error_budgets import update_error_budgets
 from cigri.flow.events import put_events
 from cigri.flow.grid_identity import grid_key
-from cigri.flow.input_transfers import put_doubts
+from cigri.flow.input_transfers import recheck_inputs
 from cigri.flow.live_jobs import WatchedJob, list_watched, mark_missing, move_seen
 from cigri.flow.relisted_jobs import list_accounts_with_listed_again
 from cigri.flow.views.live_attempts import LiveAttempt, list_attempts, list_attempts_at
 from cigri.gateway.requests import ClusterResponses, ReadStreamTail
 from cigri.lifecycle.verdicts import FAULT_OF_TASK
 from cigri.runtime.failure_isolation import described, isolated_visit
-from cigri.runtime.pass_context import PassContext, Report, summed
+from cigri.runtime.pass_context import PassContext, PassReport, combine_reports
 from cigri.states import JobKind
 from cigri.wrapper import OutboxReceipt
 from modules.updator.account_observation import AccountObservation, AccountRequests, journal_key, questions, read
 from modules.updator.cluster_condition import note, questions_about
 from modules.updator.discovery import discover
-from modules.updator.doubtful_results import examine
-from modules.updator.end_events import events, trials
-from modules.updator.job_conclusions import ArrayElement, JobChanges, VisitEnds, VisitObservation, conclude, find
+from modules.updator.doubtful_results import detect_doubtful_results
+from modules.updator.end_events import count_failures, events
+from modules.updator.job_conclusions import (
+    ArrayElement,
+    JobChanges,
+    VisitEnds,
+    VisitObservation,
+    decide_ends,
+    detect_changes,
+)
 from modules.updator.outbox_receipts import next_receipt
 from modules.updator.relisted_jobs import VisitedAccount, find_relisted
-from modules.updator.unaccounted_jobs import revoked, tell
+from modules.updator.unaccounted_jobs import report_unaccounted_jobs, revoke_unstarted
 
 logger = logging.getLogger(__name__)
 
 LARGEST_TAILS = 20  # failed tasks per visit whose standard error is fetched
 
 
-def run_once(tools: PassContext) -> Report:
+def run_once(tools: PassContext) -> PassReport:
     """Visit every cluster whose turn it is."""
     with tools.database.begin() as conn:
         due = list_clusters(conn, "updator", due_only=True)
@@ -49,21 +56,25 @@ def run_once(tools: PassContext) -> Report:
         fresh = list_undiscovered(conn, tools.settings.resources.discovery) if due else set()
         relisted = list_accounts_with_listed_again(conn) if due else set()
 
-    def visit(cluster: ClusterRow) -> Report:
+    def visit(cluster: ClusterRow) -> PassReport:
         here = [account for cluster_id, account in relisted if cluster_id == cluster.id]
         return _visit(tools, cluster, key, here, discovers=cluster.id in fresh)
 
-    return summed(tools.gateway.visit(due, isolated_visit(tools, "updator", visit), tools.settings.almighty.patience))
+    return combine_reports(
+        tools.gateway.visit(due, isolated_visit(tools, "updator", visit), tools.settings.almighty.patience)
+    )
 
 
-def _visit(tools: PassContext, cluster: ClusterRow, key: str, relisted: Sequence[str], *, discovers: bool) -> Report:
+def _visit(
+    tools: PassContext, cluster: ClusterRow, key: str, relisted: Sequence[str], *, discovers: bool
+) -> PassReport:
     with tools.database.lock(f"cigri.updator.{cluster.id}") as taken:
         if not taken:
             return Counter({"locked clusters": 1})
         return _look(tools, cluster, key, relisted, discovers=discovers)
 
 
-def _look(tools: PassContext, cluster: ClusterRow, key: str, relisted: Sequence[str], *, discovers: bool) -> Report:
+def _look(tools: PassContext, cluster: ClusterRow, key: str, relisted: Sequence[str], *, discovers: bool) -> PassReport:
     """The visitor first: when even that account does not get in, the others are not tried."""
     with tools.database.read() as conn:
         watched = list_watched(conn, cluster.id)
@@ -71,14 +82,14 @@ def _look(tools: PassContext, cluster: ClusterRow, key: str, relisted: Sequence[
     accounts = {name: VisitedAccount(name, [], is_relisted=True) for name in relisted}
     for job in watched:
         accounts.setdefault(job.local_user, VisitedAccount(job.local_user, [])).jobs.append(job)
-    name = tools.gateway.visitor(cluster)
+    name = tools.gateway.monitoring_account(cluster)
     visitor = accounts.pop(name, VisitedAccount(name, []))
-    report: Report = Counter()
+    report: PassReport = Counter()
     of_cluster = questions_about(cluster)
     of_jobs = _questions(tools, cluster, key, visitor) if visitor.has_jobs else None
     try:
         wanted = [*of_cluster.orders(), *(of_jobs.orders() if of_jobs else [])]
-        answers = tools.gateway.ask_all(cluster, name, wanted)
+        answers = tools.gateway.request_all(cluster, name, wanted)
     except (TransportError, UnreadableOutput) as error:
         with tools.database.begin() as conn:
             put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error))
@@ -88,11 +99,11 @@ def _look(tools: PassContext, cluster: ClusterRow, key: str, relisted: Sequence[
     if of_jobs:
         problems += _take_in(tools, cluster, key, visitor, of_jobs, answers, report)
 
-    def ask(user: str) -> Report:
+    def ask(user: str) -> PassReport:
         return _ask_user(tools, cluster, key, accounts[user])
 
-    steady = tools.gateway.side_by_side([user for user in accounts if user not in refused], ask)
-    others = tools.gateway.aside(cluster, [user for user in accounts if refused.get(user)], ask)
+    steady = tools.gateway.run_concurrently([user for user in accounts if user not in refused], ask)
+    others = tools.gateway.run_detached(cluster, [user for user in accounts if refused.get(user)], ask)
     for of_user in [*steady, *others]:
         report.update(of_user)
     if report["moved jobs"] or report["missing jobs"] or report["ended jobs"]:
@@ -109,12 +120,12 @@ def _look(tools: PassContext, cluster: ClusterRow, key: str, relisted: Sequence[
     return report
 
 
-def _ask_user(tools: PassContext, cluster: ClusterRow, key: str, account: VisitedAccount) -> Report:
+def _ask_user(tools: PassContext, cluster: ClusterRow, key: str, account: VisitedAccount) -> PassReport:
     """What the jobs of one user do; an account that hangs or is refused is no fault of the cluster."""
-    report: Report = Counter()
+    report: PassReport = Counter()
     try:
         asked = _questions(tools, cluster, key, account)
-        answers = tools.gateway.ask_all(cluster, account.name, asked.orders())
+        answers = tools.gateway.request_all(cluster, account.name, asked.orders())
         problems = _take_in(tools, cluster, key, account, asked, answers, report)
     except (TransportError, UnreadableOutput) as error:
         problems = [str(error)]
@@ -147,7 +158,7 @@ def _take_in(
     account: VisitedAccount,
     asked: AccountRequests,
     answers: ClusterResponses,
-    report: Report,
+    report: PassReport,
 ) -> list[str]:
     """Settle what one user's answer tells, and give what made no sense; the collected files go at the next visit."""
     user, jobs = account.name, account.jobs
@@ -157,17 +168,17 @@ def _take_in(
         attempts = _attempts_of(conn, jobs, glimpse)
         tasks = {job_id: of_job[0].live for job_id, of_job in attempts.items()}
         sight = _sight(glimpse)
-        findings = find(jobs, tasks, sight, time, cluster.config)
-    findings = revoked(tools, cluster, key, user, findings, sight)
+        findings = detect_changes(jobs, tasks, sight, time, cluster.config)
+    findings = revoke_unstarted(tools, cluster, key, user, findings, sight)
     with tools.database.read() as conn:
         gone = [end.job.job_id for end in findings.ended if end.state is not None]
         attempts |= _grouped(list_attempts(conn, gone)) if gone else {}
-    ends = conclude(findings, attempts, glimpse.records, tools.settings.jobs, glimpse.journals)
+    ends = decide_ends(findings, attempts, glimpse.records, tools.settings.jobs, glimpse.journals)
     tails = _tails(tools, cluster, key, user, jobs, ends)
     first_of = {job_id: of_job[0] for job_id, of_job in attempts.items() if of_job}
     troubled = {job.campaign_id for job in jobs if job.job_id in first_of and first_of[job.job_id].is_troubled}
     fresh = _settle(tools, cluster, jobs, findings, ends, tails, troubled)
-    report.update(examine(tools, cluster, fresh))
+    report.update(detect_doubtful_results(tools, cluster, fresh))
     report.update(find_relisted(tools, cluster, account, glimpse.listed))
     place = (cluster.id, user)
     before = tools.gateway.settled.get(place, OutboxReceipt())
@@ -224,7 +235,7 @@ def _settle(
     if not has_ends and not findings.seen and not findings.missing and not findings.unaccounted:
         return []
     with tools.database.begin() as conn:
-        tell(conn, cluster, jobs, findings)
+        report_unaccounted_jobs(conn, cluster, jobs, findings)
         if findings.seen:
             move_seen(conn, findings.seen)
         if findings.missing:
@@ -233,11 +244,11 @@ def _settle(
             return []
         fresh = put_ended(conn, cluster.id, ends.attempts, ends.jobs)
         if fresh:
-            put_doubts(conn, cluster.id, ends.without_inputs)
+            recheck_inputs(conn, cluster.id, ends.without_inputs)
         reasons = {job.job_id: job.reason for job in ends.jobs}
         put_events(conn, events(cluster, fresh, ends, reasons, tails))
-        tried = {id: trial for id, trial in trials(fresh, tails).items() if trial.failures or id in troubled}
-        put_trials(conn, cluster.id, cluster.name, tried, tools.settings.budget)
+        tried = {id: trial for id, trial in count_failures(fresh, tails).items() if trial.failures or id in troubled}
+        update_error_budgets(conn, cluster.id, cluster.name, tried, tools.settings.budget)
     return fresh
 
 
@@ -256,7 +267,7 @@ def _tails(
     if not tails:
         return {}
     try:
-        answers = tools.gateway.ask_all(cluster, user, list(tails.values()))
+        answers = tools.gateway.request_all(cluster, user, list(tails.values()))
         return {place: (answers.of(tail) or "").strip() for place, tail in tails.items()}
     except (TransportError, UnreadableOutput) as error:
         logger.warning("Cluster %s: the standard error of failed jobs could not be read: %s", cluster.name, error)

@@ -7,16 +7,16 @@ from cigri.errors import TransportError, UnreadableOutput
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.discovered_nodes import put_no_nodes, put_nodes
 from cigri.gateway.requests import ListNodes
-from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.pass_context import PassContext, PassReport
 
 logger = logging.getLogger(__name__)
 
 
-def discover(tools: PassContext, cluster: ClusterRow) -> Report:
+def discover(tools: PassContext, cluster: ClusterRow) -> PassReport:
     """Ask for the classes of its nodes, and store them; an answer that cannot be had is noted and warned of."""
-    report: Report = Counter()
+    report: PassReport = Counter()
     try:
-        classes = tools.gateway.ask(cluster, tools.gateway.visitor(cluster), ListNodes()) or []
+        classes = tools.gateway.request(cluster, tools.gateway.monitoring_account(cluster), ListNodes()) or []
     except (TransportError, UnreadableOutput) as error:
         logger.warning("Cluster %s: its nodes could not be read: %s", cluster.name, error)
         with tools.database.begin() as conn:

@@ -15,13 +15,13 @@ from cigri.flow.doubtful_results import (
     list_node_ends,
     list_spans,
     list_spans_here,
-    put_doubts,
+    mark_doubtful,
 )
 from cigri.flow.ends import EndedAttempt
 from cigri.flow.excluded_nodes import admit_nodes, list_excluded, put_exclusion
 from cigri.flow.views.queues import count_nodes
 from cigri.lifecycle.verdicts import FAULT_OF_TASK
-from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.states import Outcome
 from modules.updator.sick_nodes import NodeTally, SickNode, find_holes
 from modules.updator.sink_clusters import LONGEST_SWALLOWED, QuickEndEvidence, find_sinks
@@ -35,9 +35,9 @@ class ClusterName(NamedTuple):
     name: str
 
 
-def examine(tools: PassContext, cluster: ClusterRow, fresh: Sequence[EndedAttempt]) -> Report:
+def detect_doubtful_results(tools: PassContext, cluster: ClusterRow, fresh: Sequence[EndedAttempt]) -> PassReport:
     """What the ends that a visit has just brought tell of this cluster's nodes, and of their campaigns everywhere."""
-    report: Report = Counter()
+    report: PassReport = Counter()
     campaigns = {attempt.campaign_id for attempt in fresh}
     if not campaigns:
         return report
@@ -79,10 +79,10 @@ def _go_on(
     nodes = None if span.is_sink else suspected
     doubted = DoubtfulResults(span.campaign_id, span.cluster_id, span.cluster, below, nodes, why)
     with tools.database.begin() as conn:
-        return put_doubts(conn, doubted, job_ids=jobs)
+        return mark_doubtful(conn, doubted, job_ids=jobs)
 
 
-def _judge_nodes(tools: PassContext, place: ClusterName, here: Sequence[DurationHistogram]) -> Report:
+def _judge_nodes(tools: PassContext, place: ClusterName, here: Sequence[DurationHistogram]) -> PassReport:
     """Leave sick nodes out, as many as may be, and doubt what ended at once on them."""
     with tools.database.begin() as conn:
         ends = [end for span in here for end in list_node_ends(conn, place.cluster_id, span.campaign_id)]
@@ -93,7 +93,7 @@ def _judge_nodes(tools: PassContext, place: ClusterName, here: Sequence[Duration
     verdicts = find_holes(tallies, elsewhere, [span.campaign_id for span in here if span.is_trusted])
     nodes = max(there, len({tally.node for tally in tallies} | set(out)))
     most = min(int(tools.settings.nodes.share * nodes), nodes - 1) - len(out)
-    report: Report = Counter()
+    report: PassReport = Counter()
     with tools.database.begin() as conn:
         report["nodes healed"] = admit_nodes(conn, place.cluster_id, place.name, verdicts.healed, "cigri")
     for hole in verdicts.holes[: max(0, most)]:
@@ -128,21 +128,21 @@ def _all(span: DurationHistogram) -> list[int]:
     return added([span.durations, *span.running.values()])
 
 
-def _leave_out(tools: PassContext, place: ClusterName, hole: SickNode) -> Report:
-    report: Report = Counter()
+def _leave_out(tools: PassContext, place: ClusterName, hole: SickNode) -> PassReport:
+    report: PassReport = Counter()
     with tools.database.begin() as conn:
         for campaign_id, below in sorted(hole.doubted.items()):
             why = f"Tasks ended within {below:.3g} s on node {hole.node}, and last elsewhere"
             doubted = DoubtfulResults(campaign_id, place.cluster_id, place.name, below, [hole.node], why)
-            report["results doubted"] += put_doubts(conn, doubted)
+            report["results doubted"] += mark_doubtful(conn, doubted)
         excluded = put_exclusion(conn, *place, hole.node, str(hole), tools.settings.nodes)
         report["nodes left out"] += excluded
     return report
 
 
-def _judge_clusters(tools: PassContext, spans: Sequence[DurationHistogram]) -> Report:
+def _judge_clusters(tools: PassContext, spans: Sequence[DurationHistogram]) -> PassReport:
     """Where one node is to blame, the others are not; else the cluster is set aside for the campaign."""
-    report: Report = Counter()
+    report: PassReport = Counter()
     for cluster_id in _sinks(spans):
         span = next(span for span in spans if span.cluster_id == cluster_id)
         report.update(_judge_nodes(tools, ClusterName(cluster_id, span.cluster), [span]))
@@ -153,7 +153,7 @@ def _judge_clusters(tools: PassContext, spans: Sequence[DurationHistogram]) -> R
         why += f" {doubt.usual:.0f} s"
         doubted = DoubtfulResults(span.campaign_id, cluster_id, span.cluster, doubt.below, None, why)
         with tools.database.begin() as conn:
-            report["results doubted"] += put_doubts(conn, doubted)
+            report["results doubted"] += mark_doubtful(conn, doubted)
         report["sinks"] += 1
     return report
 

@@ -7,7 +7,7 @@ from cigri.flow.clusters import ClusterRow
 from cigri.flow.ends import EndedAttempt
 from cigri.flow.error_budgets import ErrorBudgetUpdate
 from cigri.flow.events import NewEvent
-from cigri.formats.untrusted_text import one_line
+from cigri.formats.untrusted_text import escape_line
 from cigri.lifecycle.verdicts import FAULT_OF_TASK
 from cigri.presentation.failure_groups import STDERR, TASK_FAILED
 from cigri.states import EventLevel, JobKind, Outcome, TaskState
@@ -44,7 +44,9 @@ def events(
     return events
 
 
-def trials(attempts: Sequence[EndedAttempt], tails: Mapping[tuple[int, int], str]) -> dict[int, ErrorBudgetUpdate]:
+def count_failures(
+    attempts: Sequence[EndedAttempt], tails: Mapping[tuple[int, int], str]
+) -> dict[int, ErrorBudgetUpdate]:
     """Per campaign, in the order in which the tasks ended."""
     trials: dict[int, ErrorBudgetUpdate] = {}
     for attempt in sorted(attempts, key=_ended_at):
@@ -54,7 +56,7 @@ def trials(attempts: Sequence[EndedAttempt], tails: Mapping[tuple[int, int], str
         elif attempt.outcome in FAULT_OF_TASK:
             example = f"job {attempt.job_id}: {_how(attempt.outcome, attempt.exit_code)}"
             said = tails.get((attempt.job_id, attempt.position))
-            example += f", {one_line(said[-300:])}" if said else ""
+            example += f", {escape_line(said[-300:])}" if said else ""
             trial = trial._replace(failures=trial.failures + 1, example=example)
         trials[attempt.campaign_id] = trial
     return trials
@@ -66,7 +68,7 @@ def _how(outcome: Outcome, exit_code: int | None) -> str:
 
 
 def _said(tail: str | None) -> str:
-    return f"{STDERR}{one_line(tail)}" if tail else ""
+    return f"{STDERR}{escape_line(tail)}" if tail else ""
 
 
 def _ended_at(attempt: EndedAttempt) -> float:

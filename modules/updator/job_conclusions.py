@@ -12,8 +12,8 @@ from cigri.flow.profiles import TaskResourceUse
 from cigri.flow.views.live_attempts import LiveAttempt
 from cigri.lifecycle.verdicts import (
     AttemptCounts,
+    decide_verdict,
     is_proof,
-    judge,
     outcome_of_kill,
     outcome_of_record,
     outcome_of_state,
@@ -100,7 +100,7 @@ class VisitEnds(NamedTuple):
     without_inputs: set[int]
 
 
-def find(
+def detect_changes(
     watched: Sequence[WatchedJob],
     tasks: Mapping[int, int],
     sight: VisitObservation,
@@ -136,7 +136,7 @@ def find(
     return findings
 
 
-def conclude(
+def decide_ends(
     findings: JobChanges,
     attempts: Mapping[int, Sequence[LiveAttempt]],
     records: Mapping[int, Mapping[int, TaskRecord]],
@@ -279,7 +279,7 @@ def _ended(
     if outcome is Outcome.WALLTIME and attempt.position > 1:  # the walltime was not its own alone
         outcome = Outcome.PREEMPTED
     past = AttemptCounts(attempt.failures, attempt.deaths, attempt.resubmissions, attempt.retries, attempt.checkpoints)
-    verdict = judge(outcome, past, limits)
+    verdict = decide_verdict(outcome, past, limits)
     ids = (job.campaign_id, job.job_id, attempt.task_id, attempt.number)
     return EndedAttempt(*ids, outcome, exit_code, started, seconds, verdict, has_saved, attempt.position)
 

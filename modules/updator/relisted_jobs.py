@@ -10,7 +10,7 @@ from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.live_jobs import WatchedJob
 from cigri.flow.relisted_jobs import put_listed_again
 from cigri.flow.views.unwanted_jobs import list_over
-from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.states import EventLevel
 
 JOBS_LISTED_AGAIN = "JOBS_LISTED_AGAIN"
@@ -31,7 +31,7 @@ class VisitedAccount(NamedTuple):
 
 def find_relisted(
     tools: PassContext, cluster: ClusterRow, account: VisitedAccount, listed: Sequence[RemoteJob] | None
-) -> Report:
+) -> PassReport:
     """Ask for the death of those that are over for longer than a batch system's word may lag behind."""
     if listed is None:
         return Counter()

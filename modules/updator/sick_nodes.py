@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cigri.estimates.durations import added, bin_of
-from modules.updator.sink_clusters import LONGEST_SWALLOWED, PART_HERE, TOO_RARE, compare, tail
+from modules.updator.sink_clusters import LONGEST_SWALLOWED, PART_HERE, TOO_RARE, chernoff_bound, compare
 
 LEAST_ON_OTHER_NODES = 10  # ended tasks of the campaign on other nodes
 MOST_SUSPECTS = 20
@@ -129,4 +129,6 @@ def _is_hole(hole: SickNode, *, is_known: bool) -> bool:
     worse = hole.bad + hole.quick
     if worse < PART_HERE * hole.ended or not worse:
         return False
-    return (is_known and worse >= 2 * hole.expected) or tail(worse, hole.ended, hole.expected / hole.ended) < TOO_RARE
+    return (is_known and worse >= 2 * hole.expected) or chernoff_bound(
+        worse, hole.ended, hole.expected / hole.ended
+    ) < TOO_RARE

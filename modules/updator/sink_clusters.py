@@ -67,7 +67,7 @@ def compare(here: Sequence[int], others: Sequence[Sequence[int]]) -> QuickEndEvi
     return QuickEndEvidence(edge(place), sum(here[:place]), sum(here), usual, chance)
 
 
-def tail(least: int, tries: int, probability: float) -> float:
+def chernoff_bound(least: int, tries: int, probability: float) -> float:
     """At most so probable are `least` or more of so many tries, when each has this probability, by itself.
 
     Chernoff's bound e^(-tries D) with D = q ln(q / p) + (1 - q) ln((1 - q) / (1 - p)), q = least / tries.
@@ -84,7 +84,9 @@ def tail(least: int, tries: int, probability: float) -> float:
 def _is_sink(doubt: QuickEndEvidence, *, is_known: bool) -> bool:
     if not doubt.quick or doubt.quick < PART_HERE * doubt.ended or doubt.chance > PART_ELSEWHERE:
         return False
-    return is_known or (doubt.quick >= LEAST_ENDED and tail(doubt.quick, doubt.ended, doubt.chance) < TOO_RARE)
+    return is_known or (
+        doubt.quick >= LEAST_ENDED and chernoff_bound(doubt.quick, doubt.ended, doubt.chance) < TOO_RARE
+    )
 
 
 def _voices(counts: Sequence[int]) -> list[float]:

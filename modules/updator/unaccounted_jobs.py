@@ -25,7 +25,7 @@ UNACCOUNTED_REASON = (
 )
 
 
-def revoked(
+def revoke_unstarted(
     tools: PassContext, cluster: ClusterRow, key: str, user: str, findings: JobChanges, sight: VisitObservation
 ) -> JobChanges:
     """Without the ends of jobs that did not start, but still could: a batch system may come back with older state."""
@@ -38,7 +38,7 @@ def revoked(
         return findings
     keys = list(unstarted)
     try:
-        harmless = tools.gateway.ask(cluster, user, RevokeJobs(key, keys))
+        harmless = tools.gateway.request(cluster, user, RevokeJobs(key, keys))
     except (TransportError, UnreadableOutput) as error:
         logger.warning("Cluster %s: jobs that did not start are not known to be harmless: %s", cluster.name, error)
         harmless = set()
@@ -46,7 +46,9 @@ def revoked(
     return findings._replace(ended=[end for end in findings.ended if end not in doubtful])
 
 
-def tell(conn: Connection, cluster: ClusterRow, jobs: Sequence[WatchedJob], findings: JobChanges) -> None:
+def report_unaccounted_jobs(
+    conn: Connection, cluster: ClusterRow, jobs: Sequence[WatchedJob], findings: JobChanges
+) -> None:
     """An event for each job that perhaps still runs, closed once the job is seen again or known to have ended."""
     news = [job for job in findings.unaccounted if not job.is_unaccounted]
     if news:

@@ -13,7 +13,7 @@ from cigri.cli.command import CommandParser
 from modules import operator
 
 ROOT = Path(__file__).parents[2]
-NAMES = {endpoint.name for endpoint in endpoints.every()}
+NAMES = {endpoint.name for endpoint in endpoints.list_endpoints()}
 WORDS = {
     "add_tasks": "gridsub -c",
     "admit_nodes": "cigri cluster nodes --admit",

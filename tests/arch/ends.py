@@ -1,7 +1,7 @@
 """Who gives what a file of cigri/flow holds, and who takes it: read from the code, function by function.
 
 A program is an end of a file if it reaches a function there, directly or through other functions of the library. It
-gives where that function changes something, and takes where it only reads; whoever claims by a `take_` takes, also if
+gives where that function changes something, and takes where it only reads; whoever claims by a `claim_` takes, also if
 it settles afterwards. Commands are their users. The laboratory plays all the others, and is named where it is alone.
 """
 
@@ -119,7 +119,7 @@ def all_ends(root: Path = ROOT) -> dict[str, Ends]:
         names = {name for by in entered[module].values() for name in by}
         writing = {name for name in names if not name.startswith(READING) and _writes((module, name), library)}
         by = entered[module].items()
-        claiming = {program for program, used in by if any(name.startswith("take_") for name in used)}
+        claiming = {program for program, used in by if any(name.startswith(("claim_", "take_")) for name in used)}
         giving = {program for program, used in by if used & writing}
         reading = {program for program, used in by if used - writing}
         ends[module] = Ends(_without_player(giving - claiming), _without_player(reading | claiming))

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from sqlalchemy import Column
 from sqlalchemy.dialects import postgresql
 
-from cigri.endpoints import Endpoint, every
+from cigri.endpoints import Endpoint, list_endpoints
 from cigri.endpoints.parameters import MEANINGS
 from cigri.formats.json_values import inlined
 from cigri.presentation.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
@@ -259,7 +259,7 @@ def who_may_page() -> str:
             _for_mates(endpoint),
             *(permission(endpoint, who) for who in (Who.OTHER, Who.OPERATOR, Who.ANONYMOUS)),
         )
-        for endpoint in sorted(every(), key=lambda endpoint: (endpoint.path, endpoint.method))
+        for endpoint in sorted(list_endpoints(), key=lambda endpoint: (endpoint.path, endpoint.method))
     )
     told = ", ".join(f"`{path}`" for path in FOR_STRANGERS)
     lines = [*_table(head, rows), "## On the grid's host only", ""]
@@ -307,7 +307,7 @@ def answer_types() -> set[Any]:
         for inner in get_args(kind):
             look(inner)
 
-    for endpoint in every():
+    for endpoint in list_endpoints():
         look(endpoint.answer)
     return found
 

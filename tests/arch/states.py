@@ -25,7 +25,7 @@ TABLES = {
 STATES: Mapping[str, frozenset[str]] = {
     table: frozenset(name.split(".")[1] for name in LIVES if name.split(".")[0] == table) for table in TABLES.values()
 }
-HELPERS = {"moving", "moving_as_told"}
+HELPERS = {"transition_to", "transition_each"}
 WRITERS = {"update", "insert", *HELPERS}
 COPYING = {"put_picture"}  # whole rows, into the empty database of a laboratory
 WRITING = {"values", "from_select", "on_conflict_do_update"}
@@ -95,9 +95,9 @@ class Source:
             yield f"{line}: nobody can tell which columns of {statement.table} this writes"
         for column in sorted(keys & states):
             if is_new and not self._begins(statement, column):
-                yield f"{line}: {statement.table}.{column} of a new row is not `begun`"
+                yield f"{line}: {statement.table}.{column} of a new row is not `initial_state`"
             elif not is_new:
-                yield f"{line}: {statement.table}.{column} is not written by `moving`"
+                yield f"{line}: {statement.table}.{column} is not written by `transition_to`"
 
     def _keys(self, statement: Statement) -> Iterator[str]:
         """The columns that a statement names, in whatever is called on it, or on the variable that holds it."""
@@ -177,14 +177,14 @@ class Source:
         yield from found or [each for node in self.tree.body for each in _assigned(name, node)]
 
     def _begins(self, statement: Statement, column: str) -> bool:
-        """`begun` is asked in the same function about this column."""
+        """`initial_state` is asked in the same function about this column."""
         return self._asks_begun(statement.where, statement.table, column)
 
     def _asks_begun(self, where: ast.FunctionDef, table: str, column: str) -> bool:
         asked = [
             node.args[0]
             for node in ast.walk(where)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "begun"
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "initial_state"
         ]
         return any(
             isinstance(of, ast.Attribute) and of.attr == column and self._table(of, where) == table for of in asked
@@ -192,7 +192,7 @@ class Source:
 
 
 def _is_moved(value: ast.AST) -> bool:
-    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "moved"
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "transitioned_value"
 
 
 def _assigned(name: str, inside: ast.AST) -> Iterator[ast.AST]:

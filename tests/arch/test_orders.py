@@ -50,7 +50,7 @@ def test_shell_in_a_module_is_noticed(tmp_path: Path) -> None:
     bad = tmp_path / "bad.py"
     bad.write_text(
         "from cigri.shell.results import ScriptBundle\n"
-        "from cigri.wrapper import JobKey, OutboxReceipt, collect, parse_collect, place_of\n"
+        "from cigri.wrapper import JobKey, OutboxReceipt, collect_script, parse_collect, place_of\n"
         "def look(tools):\n"
         "    driver = tools.gateway.driver(1)\n"
         "    tools.gateway.run(1, '', driver.probe())\n"
@@ -58,7 +58,7 @@ def test_shell_in_a_module_is_noticed(tmp_path: Path) -> None:
     )
     assert shell_in(bad) == [
         "imports cigri.shell.results",
-        "imports cigri.wrapper.collect",
+        "imports cigri.wrapper.collect_script",
         "imports cigri.wrapper.parse_collect",
         "uses tools.gateway.driver",
         "uses tools.gateway.run",

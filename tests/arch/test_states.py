@@ -13,7 +13,7 @@ from cigri.tables import everything
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
-from cigri.tables.transitions import LIVES, begun, moved, moving, moving_as_told
+from cigri.tables.transitions import LIVES, initial_state, transition_each, transition_to, transitioned_value
 from tests.arch.states import PAGE, ROOT, Source, page
 
 HOME = ROOT / "cigri" / "tables" / "transitions.py"
@@ -49,7 +49,7 @@ def test_every_state_is_written_by_the_one_helper() -> None:
         "insert(Job).from_select(['id', 'state'], chosen)",
         "insert(Batch).values(**{'size': 1} | {'state': BatchState.VOID})",
         "insert(Batch).values(size=1).on_conflict_do_update(set_={'state': BatchState.VOID})",
-        "moving(Task.c.state, TaskState.DONE).values(state=TaskState.FAILED)",
+        "transition_to(Task.c.state, TaskState.DONE).values(state=TaskState.FAILED)",
         "text('UPDATE jobs SET state = 1')",
         "cursor.copy('COPY tasks (id, state) FROM STDIN')",
     ],
@@ -62,9 +62,10 @@ def test_another_way_to_write_a_state_is_noticed(written: str) -> None:
 @pytest.mark.parametrize(
     "written",
     [
-        "moving(Task.c.state, TaskState.DONE).where(Task.c.id == 1).values(priority=2)",
-        "update(part).values(doubted=0, prologue=moved(part.c.prologue, StepState.DONE, StepState.WAITING))",
-        "insert(Job).values(width=1, state=begun(Job.c.state, JobState.TO_LAUNCH))",
+        "transition_to(Task.c.state, TaskState.DONE).where(Task.c.id == 1).values(priority=2)",
+        "update(part).values(doubted=0, "
+        "prologue=transitioned_value(part.c.prologue, StepState.DONE, StepState.WAITING))",
+        "insert(Job).values(width=1, state=initial_state(Job.c.state, JobState.TO_LAUNCH))",
         "update(Halt).values(state='running')",
         "cursor.copy('COPY tasks (id, number) FROM STDIN')",
         "begun(Task.c.state, TaskState.BLOCKED), cursor.copy('COPY tasks (id, state) FROM STDIN')",
@@ -90,33 +91,33 @@ def test_every_column_of_states_has_its_life() -> None:
 
 
 def test_a_move_names_its_sources() -> None:
-    assert _condition(moving(Job.c.state, JobState.LAUNCHING)) == "jobs.state = 'to_launch'"
-    assert _condition(moving(Attempt.c.outcome, Outcome.LOST)) == "attempts.outcome IS NULL"
-    assert _condition(moving(Task.c.state, TaskState.WAITING, out_of=[TaskState.DONE])) == "tasks.state = 'done'"
+    assert _condition(transition_to(Job.c.state, JobState.LAUNCHING)) == "jobs.state = 'to_launch'"
+    assert _condition(transition_to(Attempt.c.outcome, Outcome.LOST)) == "attempts.outcome IS NULL"
+    assert _condition(transition_to(Task.c.state, TaskState.WAITING, out_of=[TaskState.DONE])) == "tasks.state = 'done'"
     told = literal("done", Task.c.state.type)
     any_but_blocked = [state for state in TaskState if state is not TaskState.BLOCKED]
-    assert _condition(moving_as_told(Task.c.state, told, any_but_blocked)) == "tasks.state = 'assigned'"
+    assert _condition(transition_each(Task.c.state, told, any_but_blocked)) == "tasks.state = 'assigned'"
     with pytest.raises(ValueError, match=r"no state from which it moves to blocked"):
-        moving_as_told(Task.c.state, told, list(TaskState))
-    ended = moving_as_told(Attempt.c.outcome, literal("lost", Attempt.c.outcome.type), ATTEMPT_LIFE.targets(None))
+        transition_each(Task.c.state, told, list(TaskState))
+    ended = transition_each(Attempt.c.outcome, literal("lost", Attempt.c.outcome.type), ATTEMPT_LIFE.targets(None))
     assert _condition(ended) == "attempts.outcome IS NULL"
-    seen = moving_as_told(Job.c.state, told, [JobState.SUBMITTED, JobState.RUNNING])
+    seen = transition_each(Job.c.state, told, [JobState.SUBMITTED, JobState.RUNNING])
     assert _condition(seen) == "jobs.state = 'submitted' OR jobs.state = 'running'"
-    assert _condition(moving(Task.c.state, TaskState.WAITING, out_of=[])) == "false"
+    assert _condition(transition_to(Task.c.state, TaskState.WAITING, out_of=[])) == "false"
 
 
 def test_a_move_that_no_life_has_cannot_be_said() -> None:
     part = CampaignCluster.c
     with pytest.raises(ValueError, match=r"jobs.state does not move to to_launch"):
-        moving(Job.c.state, JobState.TO_LAUNCH)
+        transition_to(Job.c.state, JobState.TO_LAUNCH)
     with pytest.raises(ValueError, match=r"campaigns.state does not move to terminated from cancelled"):
-        moving(Campaign.c.state, CampaignState.TERMINATED, out_of=[CampaignState.CANCELLED])
+        transition_to(Campaign.c.state, CampaignState.TERMINATED, out_of=[CampaignState.CANCELLED])
     with pytest.raises(ValueError, match=r"jobs.state has no state from which it moves to to_launch or submitted"):
-        moving_as_told(Job.c.state, literal(""), [JobState.TO_LAUNCH, JobState.SUBMITTED])
+        transition_each(Job.c.state, literal(""), [JobState.TO_LAUNCH, JobState.SUBMITTED])
     with pytest.raises(ValueError, match=r"prologue does not move to failed from waiting"):
-        moved(part.prologue, StepState.WAITING, StepState.FAILED)
+        transitioned_value(part.prologue, StepState.WAITING, StepState.FAILED)
     with pytest.raises(ValueError, match=r"tasks.state does not begin as done"):
-        begun(Task.c.state, TaskState.DONE)
+        initial_state(Task.c.state, TaskState.DONE)
 
 
 def test_what_makes_a_move_can_be_drawn() -> None:

@@ -10,7 +10,7 @@ from cigri.flow.dependencies import NewDependency
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.gateway.transport_gateway import TransportGateway
 from cigri.jdl import ClusterSettings
-from cigri.runtime.pass_context import PassContext, collect_seldom
+from cigri.runtime.pass_context import PassContext, tune_garbage_collector
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from modules import campaign_schedulers, killer, matcher, metascheduler, notifier, predictor, runner, stager, updator
@@ -27,7 +27,7 @@ CYCLE = (updator, predictor, matcher, stager, metascheduler, campaign_schedulers
 
 def measure(size: int = SIZE, runs: int = RUNS) -> Iterator[Row]:
     with ground() as grid, tools(grid) as given:
-        collect_seldom()  # as the almighty's workers do
+        tune_garbage_collector()  # as the almighty's workers do
         names = declare_clusters(grid, CLUSTERS)
         campaigns = max(size // EACH, 1)
         for _ in range(campaigns):

@@ -14,7 +14,7 @@ from cigri.flow.clusters import put_cluster
 from cigri.flow.resource_documents import mark_changed
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.flow.submit_pools import take_stale
-from cigri.flow.views.job_destinations import list_barred, list_closed
+from cigri.flow.views.job_destinations import list_closed, list_without_queue
 from cigri.jdl import ClusterSettings
 from cigri.states import CampaignType
 from cigri.tables.clusters import Cluster
@@ -61,7 +61,7 @@ def measure(size: int = SIZE, pools: int = POOLS, runs: int = RUNS) -> Iterator[
 
 def _match(conn: Connection) -> None:
     """What the metascheduler and the campaign schedulers ask, if every campaign is offered something."""
-    list_barred(conn)
+    list_without_queue(conn)
     list_closed(conn)
 
 

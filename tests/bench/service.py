@@ -12,7 +12,7 @@ from itertools import cycle as round_and_round
 from itertools import islice
 from pathlib import Path
 
-from cigri.runtime.pass_context import PassContext, collect_seldom
+from cigri.runtime.pass_context import PassContext, tune_garbage_collector
 from tests.bench.cycle import CLUSTERS, cycle, declare_clusters, put, tools
 from tests.bench.ground import PROGRAMS, Ground, ground
 from tests.bench.readers import HOST, Reading, Seen, reading
@@ -39,7 +39,7 @@ def measure(
 ) -> Iterator[Row]:
     port = _free_port()
     with ground(portal__address=f"{HOST}:{port}") as grid, portal(grid) as (place, _), tools(grid) as given:
-        collect_seldom()
+        tune_garbage_collector()
         users = [account.pw_name for account in islice(pwd.getpwall(), streams // OF_ONE + 1)]
         clusters = declare_clusters(grid, CLUSTERS)
         for user in islice(round_and_round(users), CAMPAIGNS):

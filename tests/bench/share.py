@@ -11,7 +11,7 @@ from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType
 from modules.metascheduler.policies import load, names
-from modules.metascheduler.progressive_filling import share
+from modules.metascheduler.progressive_filling import share_clusters
 from tests.bench.table import Row, row
 
 SIZE = 1000  # campaigns
@@ -27,7 +27,7 @@ def measure(size: int = SIZE, runs: int = RUNS) -> Iterator[Row]:
         times = []
         for _ in range(runs):
             started = process_time()
-            share(rooms, wants, claims, PolicySettings(), load(policy))
+            share_clusters(rooms, wants, claims, PolicySettings(), load(policy))
             times.append(process_time() - started)
         taken = statistics.median(times)
         what = f"share: {size:,} campaigns on {len(CLUSTERS)} clusters by {policy}, of a processor"
@@ -61,7 +61,7 @@ def _want(campaign: int, cluster: int, draw: Random) -> ClusterDemand:
         mean,
         1.0,
         1e-5,
-        asked=(campaign,),
+        request_hashes=(campaign,),
     )
 
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cigri.cli.command import CommandParser, command, grid_user, ids, print_json, safe
+from cigri.cli.command import CommandParser, command, escape_text, grid_user, ids, print_json
 from cigri.cli.table_printing import print_table
 from cigri.errors import CigriError, ConfigError, DatabaseUnavailable, NotFound, UsageError
 from tests.cli.running import Terminal
@@ -148,4 +148,4 @@ def test_json_has_dates_and_all_letters(capsys: Capture) -> None:
 
 
 def test_control_characters_are_spelled_out() -> None:
-    assert safe("a\tb\nc\rd\x1b\x85\u202e") == "a\tb\nc\\rd\\x1b\\x85\\u202e"
+    assert escape_text("a\tb\nc\rd\x1b\x85\u202e") == "a\tb\nc\\rd\\x1b\\x85\\u202e"

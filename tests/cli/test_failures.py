@@ -10,12 +10,20 @@ from cigri.cli import gridevents, gridstat, gridsub
 from cigri.database import Database
 from cigri.flow.archive import archive_campaign, put_purged
 from cigri.flow.campaigns import close_campaigns, move_campaign
-from cigri.flow.cancellations import count_left, kill_job
+from cigri.flow.cancellations import count_remaining, kill_job
 from cigri.flow.event_fixes import fix_events
 from cigri.flow.views.events import EventFilter, list_fixable
 from cigri.flow.views.invariants import examine
 from cigri.presentation.exit_codes import EXPLAINED, explain
-from cigri.presentation.failure_groups import STDERR, TaskFailure, alike, as_ranges, headline, kind_of, last_said
+from cigri.presentation.failure_groups import (
+    STDERR,
+    TaskFailure,
+    as_ranges,
+    failure_group,
+    group_failures,
+    headline,
+    last_stderr_line,
+)
 from cigri.states import CampaignState, Outcome, TaskState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.grid import Event
@@ -73,7 +81,7 @@ def accepted(grid: Database, exit_codes: Sequence[int]) -> int:
 def states(grid: Database, campaign: int) -> dict[TaskState, int]:
     with grid.begin() as conn:
         assert examine(conn) == []
-        return count_left(conn, campaign)[0]
+        return count_remaining(conn, campaign)[0]
 
 
 def test_tasks_that_fail_alike_are_one_entry(grid: Database, say: Say) -> None:
@@ -167,7 +175,11 @@ def cancelled(grid: Database) -> int:
         end_jobs(conn, cluster, [fails], Outcome.FAILURE, exit_code=1)
         assert all(kill_job(conn, job, ALICE) for job in killed)
         end_jobs(conn, cluster, killed[:1], Outcome.KILLED, exit_code=None)
-        assert count_left(conn, campaign)[0] == {TaskState.FAILED: 1, TaskState.CANCELLED: 1, TaskState.ASSIGNED: 1}
+        assert count_remaining(conn, campaign)[0] == {
+            TaskState.FAILED: 1,
+            TaskState.CANCELLED: 1,
+            TaskState.ASSIGNED: 1,
+        }
     return campaign
 
 
@@ -281,10 +293,10 @@ def test_alike_is_what_differs_in_numbers_only() -> None:
     failures = [TaskFailure(1, n, "dahu", Outcome.FAILURE, 1, text) for n, text in enumerate(said)]
     failures.append(TaskFailure(1, 9, "luke", Outcome.FAILURE, 1, "line 3: boom"))
     failures.append(TaskFailure(1, 8, "dahu", Outcome.WALLTIME, None, ""))
-    kinds = [[failure.task for failure in some] for some in alike(failures)]
+    kinds = [[failure.task for failure in some] for some in group_failures(failures)]
     assert kinds == [[0, 1, 3, 4], [2], [8], [9]]
-    assert headline(kind_of([failures[-1]])) == "1 x walltime on dahu"
-    assert alike([]) == []
+    assert headline(failure_group([failures[-1]])) == "1 x walltime on dahu"
+    assert group_failures([]) == []
 
 
 @pytest.mark.parametrize(
@@ -300,7 +312,7 @@ def test_alike_is_what_differs_in_numbers_only() -> None:
 def test_a_thousand_messages_of_one_kind_are_one(said: str) -> None:
     failures = [TaskFailure(1, n, "dahu", Outcome.FAILURE, 1, said.format(1000000 + n)) for n in range(1000)]
     other = TaskFailure(1, 1000, "dahu", Outcome.FAILURE, 1, "read and/or write failed at step 3")
-    assert [len(group) for group in alike([*failures, other])] == [1000, 1]
+    assert [len(group) for group in group_failures([*failures, other])] == [1000, 1]
 
 
 def test_messages_that_mean_something_else_are_apart() -> None:
@@ -311,13 +323,13 @@ def test_messages_that_mean_something_else_are_apart() -> None:
         "failed",
     ]
     failures = [TaskFailure(1, n, "dahu", Outcome.FAILURE, 1, text) for n, text in enumerate(said)]
-    assert len(alike(failures)) == len(said)
+    assert len(group_failures(failures)) == len(said)
 
 
 def test_the_last_line_is_what_was_said() -> None:
-    assert last_said(f"failure, exit code 1{STDERR}first\n  last \n\n") == "last"
-    assert last_said("failure, exit code 1") == ""
-    assert last_said(f"failure{STDERR}") == ""
+    assert last_stderr_line(f"failure, exit code 1{STDERR}first\n  last \n\n") == "last"
+    assert last_stderr_line("failure, exit code 1") == ""
+    assert last_stderr_line(f"failure{STDERR}") == ""
 
 
 def test_numbers_are_written_as_ranges() -> None:

@@ -9,13 +9,13 @@ from cigri.cli.griddel import main
 from cigri.cli.gridstat import main as gridstat
 from cigri.database import Database
 from cigri.flow.campaigns import close_campaigns, move_campaign
-from cigri.flow.cancellations import count_left
-from cigri.flow.checkpoint_requests import put_heard
+from cigri.flow.cancellations import count_remaining
+from cigri.flow.checkpoint_requests import record_checkpoint_states
 from cigri.flow.views.invariants import examine
 from cigri.states import CampaignState, KillReason, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.grid import Event
-from cigri.tables.job_requests import Kill
+from cigri.tables.job_requests import KillRequest
 from tests.callers import ALICE
 from tests.cli.conftest import AsUser, Program
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
@@ -50,7 +50,7 @@ def test_cancelling_kills_what_is_there_and_gives_up_what_waits(grid: Database, 
     assert "jobs that have not ended: 1" in said
     assert states(grid) == "ciiii"
     with grid.begin() as conn:
-        assert conn.execute(select(Kill.c.reason, Kill.c.asked_by)).one() == (KillReason.USER, "alice")
+        assert conn.execute(select(KillRequest.c.reason, KillRequest.c.asked_by)).one() == (KillReason.USER, "alice")
 
 
 def test_ids_may_be_lists_and_ranges(grid: Database) -> None:
@@ -111,9 +111,9 @@ def test_a_job_is_killed_with_its_task(grid: Database, capsys: Capture) -> None:
     assert main(["-j", "1"]) == 0
     assert "job 1 is being killed" in capsys.readouterr().out
     with grid.begin() as conn:
-        assert conn.scalars(select(Kill.c.job_id)).all() == [1]
+        assert conn.scalars(select(KillRequest.c.job_id)).all() == [1]
         end_jobs(conn, 1, [1])
-        assert count_left(conn, 1)[0] == {TaskState.WAITING: 2, TaskState.DONE: 1}
+        assert count_remaining(conn, 1)[0] == {TaskState.WAITING: 2, TaskState.DONE: 1}
     assert main(["-j", "1", "-j", "99"]) == 1
     said = capsys.readouterr().err
     assert "job 1 has ended already" in said
@@ -138,7 +138,7 @@ def test_running_jobs_are_asked_for_checkpoints_where_their_campaign_declares_th
     assert "Checkpoint asked:" in said
     assert "Task signalled:" not in said
     with grid.begin() as conn:
-        put_heard(conn, [1])
+        record_checkpoint_states(conn, [1])
     assert gridstat(["-j", "1"]) == 0
     assert "Task signalled:" in capsys.readouterr().out
     with grid.begin() as conn:
@@ -158,7 +158,7 @@ def test_nobody_touches_what_belongs_to_another_but_root(grid: Database, as_user
         assert "you have no" in capsys.readouterr().err
     assert states(grid) == "iiiii"
     with grid.begin() as conn:
-        assert conn.scalars(select(Kill.c.job_id)).all() == []
+        assert conn.scalars(select(KillRequest.c.job_id)).all() == []
     as_user("root")
     assert main(["5", "1"]) == 0
     assert states(grid) == "ciiic"

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 
 from cigri.cli.gridevents import main
 from cigri.database import Database
-from cigri.flow.cancellations import count_left
+from cigri.flow.cancellations import count_remaining
 from cigri.flow.cluster_visits import put_failure
 from cigri.flow.clusters import find_cluster
 from cigri.flow.events import NewEvent, put_events
@@ -46,7 +46,7 @@ def open_events(grid: Database) -> list[int]:
 
 def failed_and_waiting(grid: Database, campaign: int) -> tuple[int, int]:
     with grid.begin() as conn:
-        tasks, _ = count_left(conn, campaign)
+        tasks, _ = count_remaining(conn, campaign)
     return tasks.get(TaskState.FAILED, 0), tasks.get(TaskState.WAITING, 0)
 
 

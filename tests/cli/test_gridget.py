@@ -12,7 +12,7 @@ from cigri.database import Database
 from cigri.errors import UsageError
 from cigri.flow.archive import put_purged
 from cigri.outputs.brought import LIST, Brought, Output
-from cigri.presentation.formatting import size
+from cigri.presentation.formatting import format_size
 from tests.cli.at_work import run_campaign
 from tests.cli.conftest import AsUser
 from tests.cli.running import Run
@@ -167,4 +167,4 @@ def test_its_list_is_json_by_lines(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("number", "said"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KB"), (5 * 2**30, "5.0 GB")])
 def test_sizes(number: int, said: str) -> None:
-    assert size(number) == said
+    assert format_size(number) == said

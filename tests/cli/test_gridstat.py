@@ -14,8 +14,8 @@ from cigri.flow.campaigns import close_campaigns, move_campaign, set_own_priorit
 from cigri.flow.cancellations import kill_job
 from cigri.flow.cluster_visits import put_failure
 from cigri.flow.clusters import enable_cluster, find_cluster
-from cigri.flow.doubtful_results import DoubtfulResults, put_doubts
-from cigri.flow.error_budgets import ErrorBudgetUpdate, put_trials
+from cigri.flow.doubtful_results import DoubtfulResults, mark_doubtful
+from cigri.flow.error_budgets import ErrorBudgetUpdate, update_error_budgets
 from cigri.flow.forecasts import NewForecast, put_forecasts
 from cigri.flow.launches import NewJob, put_jobs, put_replicas
 from cigri.flow.pending_reasons import NewPendingReason, PendingReasonView, put_cuts
@@ -273,7 +273,7 @@ def test_what_stands_in_the_way_is_said_per_cluster(run: Run, database: Database
         away = find_cluster(conn, "away")
         assert away is not None
         put_failure(conn, away, "CLUSTER_UNREACHABLE", "no route to host")
-        put_trials(
+        update_error_budgets(
             conn, ids["aside"], "aside", {campaign: ErrorBudgetUpdate(False, 10, "exit code 7")}, BudgetSettings()
         )
     printed = run(campaign, "--json").json[0]["clusters"]
@@ -445,7 +445,7 @@ def test_results_that_are_doubted_are_shown_with_the_way_on(run: Run, database: 
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 2)
         end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 2), seconds=0.1)
-        put_doubts(conn, DoubtfulResults(campaign, cluster, "dahu", 0.5, None, "2 of 2 tasks ended within 0.5 s"))
+        mark_doubtful(conn, DoubtfulResults(campaign, cluster, "dahu", 0.5, None, "2 of 2 tasks ended within 0.5 s"))
     for words in ((str(campaign),), ("--why", str(campaign))):
         told = run(*words).out
         assert " doubted " in told

@@ -16,7 +16,7 @@ from cigri.api_models.submissions import CheckedCampaign
 from cigri.cli import sending_inputs
 from cigri.cli.gridsub import main
 from cigri.database import Database
-from cigri.endpoints.dispatch import receive
+from cigri.endpoints.dispatch import run_upload_endpoint
 from cigri.endpoints.request_bodies import SpooledBody, as_body
 from cigri.endpoints.submissions import check_campaign
 from cigri.errors import UsageError
@@ -24,7 +24,7 @@ from cigri.identity.callers import Caller
 from cigri.inputs.store import InputStore
 from cigri.tables.audit import Audit
 from cigri.tables.campaigns import CampaignCluster
-from cigri.tables.inputs import CampaignInput, PartInput, SentInput, StoredInput
+from cigri.tables.inputs import CampaignClusterInput, CampaignInput, InputSender, StoredInput
 from tests.cli.conftest import AsUser
 from tests.factories import a_cluster
 
@@ -64,7 +64,7 @@ def settings(grid: Database) -> list[dict[str, Any]]:
 
 def tables(grid: Database) -> list[int]:
     with grid.begin() as conn:
-        kinds = (StoredInput, SentInput, CampaignInput, PartInput)
+        kinds = (StoredInput, InputSender, CampaignInput, CampaignClusterInput)
         return [len(conn.execute(select(kind)).all()) for kind in kinds]
 
 
@@ -258,7 +258,7 @@ def test_what_calls_the_portal_itself_sends_it_first(grid: Database, tmp_path: P
     with SpooledBody() as body:
         for block in as_body([{**PLAIN, "inputs": ["solver"]}]):
             body.write(block)
-        answer = receive(check_campaign, grid, Caller("alice"), body, {})
+        answer = run_upload_endpoint(check_campaign, grid, Caller("alice"), body, {})
     assert isinstance(answer, CheckedCampaign)
     assert "sends it to /inputs first" in str(answer.problems[0])
 

@@ -26,7 +26,7 @@ class Liar:
     def __init__(self, answers: Iterator[list[OutputFileContent]]) -> None:
         self._answers = answers
 
-    def ask(self, _: object, **asked: Any) -> OutputFileContents:
+    def call(self, _: object, **asked: Any) -> OutputFileContents:
         return OutputFileContents(next(self._answers))
 
 

@@ -15,7 +15,7 @@ from cigri.database import Database
 from cigri.endpoints.portal_client import PortalClient
 from cigri.endpoints.submissions import simulate_campaigns
 from cigri.errors import UsageError
-from cigri.formats.json_values import typed
+from cigri.formats.json_values import from_json_value
 from tests.cli.conftest import AsUser
 from tests.factories import NOON, a_campaign, a_cluster
 from tests.grid import Grid
@@ -72,7 +72,9 @@ def test_an_end_that_was_not_reached_in_time_is_not_known(cut: int, told: str) -
     runs = {"runs": 2, "cut": cut, "unfinished": 2}
     told_of = {"name": "n", "tasks": 9, "shares": {}, "core_hours": {}, "cores": 1.0, "together": 1, "notes": []}
     ends = dict.fromkeys(("low", "expected", "high", "low_end", "expected_end", "high_end"))
-    campaign = typed(CampaignSimulationView, {**told_of, **runs, **ends, "task": 1.0, "durations": "5 of these tasks"})
+    campaign = from_json_value(
+        CampaignSimulationView, {**told_of, **runs, **ends, "task": 1.0, "durations": "5 of these tasks"}
+    )
     lines = list(simulating._lines(campaign, SimulationView(NOON, [campaign], {}, 0)))
     assert lines[2].startswith(f"  expected end  {told}")
 

@@ -13,9 +13,9 @@ from cigri.flow.cluster_visits import put_failure
 from cigri.flow.clusters import find_cluster
 from cigri.flow.module_passes import HOLD_LIFE
 from cigri.flow.quarantines import put_campaign_failures, put_visit_failure
-from cigri.flow.views.heartbeats import GridHeartbeat, ModuleHeartbeat, find_pulse
+from cigri.flow.views.heartbeats import GridHeartbeat, ModuleHeartbeat, read_heartbeats
 from cigri.lifecycle import CYCLE
-from cigri.presentation.outages import LATE_PASS, standstills
+from cigri.presentation.outages import LATE_PASS, describe_outages
 from cigri.states import CampaignState
 from tests.callers import ALICE
 from tests.cli.running import Run
@@ -41,39 +41,39 @@ def all_modules(ago: float = 3.0, *, by_almighty: bool = True) -> list[ModuleHea
 
 
 def test_nothing_is_said_while_an_almighty_cycles() -> None:
-    assert standstills(pulse(*all_modules(), almighty=True)) == []
+    assert describe_outages(pulse(*all_modules(), almighty=True)) == []
 
 
 @pytest.mark.parametrize("ago", [0.0, 61.0, LATE_PASS.total_seconds() - 1])
 def test_cron_or_a_person_may_run_the_modules_instead(ago: float) -> None:
-    assert standstills(pulse(*all_modules(ago, by_almighty=False))) == []
+    assert describe_outages(pulse(*all_modules(ago, by_almighty=False))) == []
 
 
 def test_cron_may_have_taken_over_from_an_almighty() -> None:
     begun = [module(name, 40.0) for name in CYCLE[1:]]
-    assert standstills(pulse(*begun, module("updator", 1.0, by_almighty=False))) == []
+    assert describe_outages(pulse(*begun, module("updator", 1.0, by_almighty=False))) == []
 
 
 def test_an_almighty_that_is_gone_is_missed_at_once() -> None:
-    (said,) = standstills(pulse(*all_modules(ago=2.0)))
+    (said,) = describe_outages(pulse(*all_modules(ago=2.0)))
     assert said.startswith("the almighty does not run, nor has any module since 20")
 
 
 def test_modules_that_nobody_runs_any_more_are_missed_after_a_while() -> None:
-    (said,) = standstills(pulse(*all_modules(LATE_PASS.total_seconds() + 1, by_almighty=False)))
+    (said,) = describe_outages(pulse(*all_modules(LATE_PASS.total_seconds() + 1, by_almighty=False)))
     assert said.startswith("no module has ended a pass since 20")
-    (said,) = standstills(pulse(*all_modules(LATE_PASS.total_seconds() + 1), almighty=True))
+    (said,) = describe_outages(pulse(*all_modules(LATE_PASS.total_seconds() + 1), almighty=True))
     assert said.startswith("no module has ended a pass since 20")
 
 
 def test_a_grid_on_which_nothing_ever_ran_says_so() -> None:
-    (said,) = standstills(pulse(almighty=False))
+    (said,) = describe_outages(pulse(almighty=False))
     assert said.startswith("no module has run yet")
 
 
 def test_a_module_that_fails_or_is_forgotten_is_named() -> None:
     others = [module(name) for name in CYCLE if name not in ("updator", "runner", "killer")]
-    said = standstills(pulse(*others, module("updator", failing=600.0), module("killer", 900.0), almighty=True))
+    said = describe_outages(pulse(*others, module("updator", failing=600.0), module("killer", 900.0), almighty=True))
     assert [sentence.split(" since ")[0] for sentence in said] == [
         "module updator fails",
         "module runner has not run yet",
@@ -98,18 +98,18 @@ def test_a_module_fails_since_it_first_did(database: Database) -> None:
     note(database, "KeyError: 'x'")
     note(database, "KeyError: 'y'")
     with database.begin() as conn:
-        (first,) = [one for one in find_pulse(conn).modules if one.name == "updator"]
+        (first,) = [one for one in read_heartbeats(conn).modules if one.name == "updator"]
     assert first.failing_since is not None
     assert first.failing_since < first.at
     note(database)
     with database.begin() as conn:
-        assert [one.failing_since for one in find_pulse(conn).modules] == [None] * len(CYCLE)
+        assert [one.failing_since for one in read_heartbeats(conn).modules] == [None] * len(CYCLE)
 
 
 def test_a_killed_almighty_is_known_as_soon_as_its_connection_is_gone(database: Database, database_url: str) -> None:
     def has_almighty() -> bool:
         with database.begin() as conn:
-            return find_pulse(conn).has_almighty
+            return read_heartbeats(conn).has_almighty
 
     assert not has_almighty()
     with psycopg.connect(database_url, autocommit=True) as conn:

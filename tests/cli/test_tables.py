@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from cigri.api_models.failures import ErrorView
 from cigri.cli.campaigns import print_errors
-from cigri.cli.command import complain
+from cigri.cli.command import print_error
 from cigri.cli.table_printing import fitted, print_fields, print_table
-from cigri.cli.text_wrapping import folded, width_of
+from cigri.cli.text_wrapping import width_of, wrap_text
 from cigri.presentation.formatting import parameter_words, shortened
 from tests.cli.running import Terminal
 from tests.cli.screens import WIDTHS, screen, stored
@@ -93,7 +93,7 @@ def test_what_has_no_room_stands_beneath_in_words() -> None:
     ],
 )
 def test_lines_are_broken_where_a_person_would(text: str, width: int, lines: list[str]) -> None:
-    assert folded(text, width) == lines
+    assert wrap_text(text, width) == lines
 
 
 def test_fields_on_a_terminal_go_on_beneath_their_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,5 +142,5 @@ def test_a_complaint_is_broken_where_the_terminal_ends(monkeypatch: pytest.Monke
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setattr(sys, "argv", ["gridstat"])
     monkeypatch.setenv("COLUMNS", "30")
-    complain("2 tasks failed; `gridstat -e 1` shows why\n  short")
+    print_error("2 tasks failed; `gridstat -e 1` shows why\n  short")
     assert terminal.getvalue() == "gridstat: 2 tasks failed;\n`gridstat -e 1` shows why\n  short\n"

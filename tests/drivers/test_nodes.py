@@ -7,13 +7,13 @@ import pytest
 
 from cigri.drivers import load
 from cigri.errors import UnreadableOutput
-from cigri.requirements.value_kinds import Value
+from cigri.requirements.value_kinds import PropertyValue
 from cigri.resources.nodes import AlikeNodes, alike
 from cigri.shell.results import ShellResult
 from tests.drivers.recorded import find, load_driver
 
 MB = 1024**2
-THIN: dict[str, Value] = {"cores": 32, "memory": 192000 * MB, "features": ["avx512", "ib"]}
+THIN: dict[str, PropertyValue] = {"cores": 32, "memory": 192000 * MB, "features": ["avx512", "ib"]}
 
 
 def slurm(*lines: str, **options: object) -> list[AlikeNodes]:
@@ -150,7 +150,7 @@ cigri-sge-end
 </qhost>
 cigri-sge-end
 """
-N1: dict[str, Value] = {
+N1: dict[str, PropertyValue] = {
     "cores": 12,
     "gpu": 4,
     "gpus": 4,

@@ -17,18 +17,18 @@ def test_answers_of_one_instant_agree(database: Database) -> None:
         a_cluster(conn)
         a_campaign(conn, ["a"])
     here = InProcessClient(database, Caller("alice"))
-    with here.at_once() as grid:
-        before = grid.ask(campaigns)
+    with here.snapshot() as grid:
+        before = grid.call(campaigns)
         with database.begin() as conn:
             a_campaign(conn, ["b"])
-        assert grid.ask(campaigns) == before
-        assert grid.ask(campaign, campaign_id=before[0].id).campaign == before[0]
-    assert len(here.ask(campaigns)) == len(before) + 1
+        assert grid.call(campaigns) == before
+        assert grid.call(campaign, campaign_id=before[0].id).campaign == before[0]
+    assert len(here.call(campaigns)) == len(before) + 1
 
 
 def test_at_once_is_asked_what_the_caller_may_and_nothing_is_changed(database: Database) -> None:
-    with InProcessClient(database, Caller("alice")).at_once() as grid:
+    with InProcessClient(database, Caller("alice")).snapshot() as grid:
         with pytest.raises(Forbidden):
-            grid.ask(audit_trail)
+            grid.call(audit_trail)
         with pytest.raises(AssertionError, match="cancel_campaign"):
-            grid.ask(cancel_campaign, campaign_id=1)
+            grid.call(cancel_campaign, campaign_id=1)

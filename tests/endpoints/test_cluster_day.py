@@ -8,7 +8,7 @@ from cigri.api_models.clusters import ClusterDayReport, ClusterUsagePeriod
 from cigri.database import Database
 from cigri.drivers import Capacity
 from cigri.endpoints.clusters import cluster_day
-from cigri.endpoints.dispatch import call
+from cigri.endpoints.dispatch import run_endpoint
 from cigri.errors import NotFound
 from cigri.flow.cluster_states import put_cluster_state
 from cigri.identity.callers import Caller
@@ -20,7 +20,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def ask(database: Database, cluster: str) -> ClusterDayReport:
-    told = call(cluster_day, database, Caller("bob"), {"cluster": cluster})
+    told = run_endpoint(cluster_day, database, Caller("bob"), {"cluster": cluster})
     assert isinstance(told, ClusterDayReport)
     return told
 

@@ -32,11 +32,11 @@ def test_a_campaign_is_looked_up_once_for_all_parts_of_its_page(database: Databa
     with database.begin() as conn:
         a_cluster(conn)
         a_campaign(conn, 2)
-    with InProcessClient(database, ALICE).at_once() as grid:
-        whole = grid.ask(campaign, campaign_id=1)
-        grid.ask(latest_tasks, campaign_id=1)
-        grid.ask(why, campaign_id=1)
-        assert grid.ask(campaign, campaign_id=1) == whole
+    with InProcessClient(database, ALICE).snapshot() as grid:
+        whole = grid.call(campaign, campaign_id=1)
+        grid.call(latest_tasks, campaign_id=1)
+        grid.call(why, campaign_id=1)
+        assert grid.call(campaign, campaign_id=1) == whole
     lookups = [statement for statement in said if "FROM campaigns" in statement and "grid_user" in statement]
     assert len(lookups) == 1
 
@@ -47,9 +47,9 @@ def test_what_was_seen_is_not_remembered_longer(database: Database) -> None:
         a_campaign(conn, 2)
     here = InProcessClient(database, ALICE)
     for is_held in (False, True):
-        with here.at_once() as grid:
-            assert grid.ask(campaign, campaign_id=1).campaign.is_held is is_held
+        with here.snapshot() as grid:
+            assert grid.call(campaign, campaign_id=1).campaign.is_held is is_held
             with database.begin() as conn:
                 hold_campaign(conn, 1, ALICE)
-            assert grid.ask(campaign, campaign_id=1).campaign.is_held is is_held, "it is one instant"
-    assert here.ask(campaign, campaign_id=1).campaign.is_held
+            assert grid.call(campaign, campaign_id=1).campaign.is_held is is_held, "it is one instant"
+    assert here.call(campaign, campaign_id=1).campaign.is_held

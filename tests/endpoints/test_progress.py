@@ -16,7 +16,7 @@ from cigri.api_models.histories import (
     ProgressPoint,
 )
 from cigri.database import Database
-from cigri.endpoints.dispatch import call
+from cigri.endpoints.dispatch import run_endpoint
 from cigri.endpoints.histories import cores, progress
 from cigri.flow.forecasts import NewForecast, put_forecasts
 from cigri.identity.callers import Caller
@@ -39,7 +39,10 @@ INSERT INTO forecast_history (campaign_id, cluster_id, at, ratio, remaining, eta
 
 
 def ask(database: Database) -> tuple[ProgressHistory, CoresHistory]:
-    told = call(progress, database, BOB, {"campaign_id": 1}), call(cores, database, BOB, {"campaign_id": 1})
+    told = (
+        run_endpoint(progress, database, BOB, {"campaign_id": 1}),
+        run_endpoint(cores, database, BOB, {"campaign_id": 1}),
+    )
     assert isinstance(told[0], ProgressHistory)
     assert isinstance(told[1], CoresHistory)
     return told[0], told[1]

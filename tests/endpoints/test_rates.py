@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from cigri.api_models.histories import MOST_PERIODS, ThroughputHistory
 from cigri.database import Database
-from cigri.endpoints.dispatch import call
+from cigri.endpoints.dispatch import run_endpoint
 from cigri.endpoints.histories import rates
 from cigri.errors import UsageError
 from cigri.flow.archive import archive_campaign
@@ -21,7 +21,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def ask(database: Database, campaigns: str) -> list[ThroughputHistory]:
-    told = call(rates, database, Caller("bob"), {"campaigns": campaigns})
+    told = run_endpoint(rates, database, Caller("bob"), {"campaigns": campaigns})
     assert isinstance(told, list)
     return told
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, text
 from cigri.api_models.campaigns import MOST_CELLS, TaskStripCell
 from cigri.database import Database
 from cigri.endpoints.campaigns import strip
-from cigri.endpoints.dispatch import call
+from cigri.endpoints.dispatch import run_endpoint
 from cigri.errors import NotFound
 from cigri.flow.archive import archive_campaign
 from cigri.identity.callers import Caller
@@ -33,7 +33,7 @@ def move(conn: Connection, states: dict[int, TaskState]) -> None:
 
 
 def cells(database: Database) -> list[TaskStripCell]:
-    told = call(strip, database, BOB, {"campaign_id": 1})
+    told = run_endpoint(strip, database, BOB, {"campaign_id": 1})
     assert isinstance(told, list)
     return told
 

@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.endpoints import Access, Endpoint, campaigns, descriptions, every, jobs, pending_reasons, tasks
-from cigri.endpoints.dispatch import call
+from cigri.endpoints import Access, Endpoint, campaigns, descriptions, jobs, list_endpoints, pending_reasons, tasks
+from cigri.endpoints.dispatch import run_endpoint
 from cigri.errors import NotFound
-from cigri.flow.error_budgets import ErrorBudgetUpdate, put_trials
-from cigri.formats.json_values import plain
+from cigri.flow.error_budgets import ErrorBudgetUpdate, update_error_budgets
+from cigri.formats.json_values import to_json_value
 from cigri.identity.callers import AccessScope, Caller
 from cigri.presentation.failure_groups import STDERR
 from cigri.settings.sections import BudgetSettings
@@ -48,7 +48,7 @@ def grid(database: Database) -> Database:
         note_passes(conn)
         campaign = a_campaign(conn, [SECRET, SECRET])
         end_jobs(conn, dahu, submitted_jobs(conn, campaign, dahu, 1), Outcome.FAILURE, exit_code=3)
-        put_trials(
+        update_error_budgets(
             conn, dahu, "dahu", {campaign: ErrorBudgetUpdate(False, 10, f"exit code 7, {SECRET}")}, BudgetSettings()
         )
         conn.execute(text("UPDATE events SET message = message || :said"), {"said": f"{STDERR}{SECRET}"})
@@ -57,7 +57,7 @@ def grid(database: Database) -> Database:
 
 
 def told(endpoint: Endpoint[..., Any], grid: Database, caller: Caller, asked: dict[str, int]) -> str:
-    return json.dumps(plain(call(endpoint, grid, caller, asked)))
+    return json.dumps(to_json_value(run_endpoint(endpoint, grid, caller, asked)))
 
 
 @pytest.mark.parametrize(("endpoint", "asked"), OF_ONE, ids=lambda value: getattr(value, "name", ""))
@@ -71,7 +71,7 @@ def test_what_is_in_a_campaign_is_its_owners(
 
 
 def test_what_is_declared_to_be_told_in_part_is_tried_above() -> None:
-    declared = {endpoint.name for endpoint in every() if endpoint.may is Access.EVERYBODY_IN_PART}
+    declared = {endpoint.name for endpoint in list_endpoints() if endpoint.may is Access.EVERYBODY_IN_PART}
     assert declared == {endpoint.name for endpoint, _ in OF_ONE}
 
 

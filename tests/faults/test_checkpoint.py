@@ -2,7 +2,7 @@
 
 import pytest
 
-from cigri.flow.checkpoint_requests import ask_checkpoints
+from cigri.flow.checkpoint_requests import request_checkpoints
 from tests.callers import ALICE
 from tests.grid import Grid, until
 
@@ -22,7 +22,7 @@ def test_a_task_stops_when_asked_and_continues(each_kind: Grid) -> None:
     grid.run_until(lambda: grid.one("SELECT count(*) FROM jobs WHERE state = 'running'"))
     until(lambda: "begun" in grid.site.sh(f"ls {grid.place}"))
     with grid.database.begin() as conn:
-        assert ask_checkpoints(conn, ALICE, campaign_id=campaign) == 1
+        assert request_checkpoints(conn, ALICE, campaign_id=campaign) == 1
     grid.run_to_end()
     _assert_continued(grid)
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import pytest
 
-from cigri.flow.kill_requests import ask_kills
+from cigri.flow.kill_requests import request_kills
 from cigri.states import KillReason
 from tests.clusters import testbed
 from tests.faults.memories import MEMORIES, fall_back, forget_copy, is_repaired, remember, repair
@@ -83,7 +83,7 @@ def test_a_batch_system_that_comes_back_with_older_state(forgetful: Grid) -> Non
 
     killed = [row["id"] for row in grid.rows("SELECT id FROM jobs WHERE campaign_id = :id", id=doomed)]
     with grid.database.begin() as conn:
-        assert ask_kills(conn, killed, KillReason.FLOOD, "test") == 2
+        assert request_kills(conn, killed, KillReason.FLOOD, "test") == 2
     release(grid, "ended-since")
     reach(grid, lambda: grid.counts().get("done") == CORES)
     submit(grid, "forgotten", 6, WALLTIME)

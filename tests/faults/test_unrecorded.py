@@ -10,7 +10,7 @@ import pytest
 from cigri.drivers import RemoteJob, RemoteJobState
 from cigri.drivers.local import LocalDriver
 from cigri.flow.clusters import put_cluster
-from cigri.flow.kill_requests import ask_kills
+from cigri.flow.kill_requests import request_kills
 from cigri.shell.results import ShellResult
 from cigri.states import KillReason
 from tests.grid import Grid, until
@@ -127,7 +127,7 @@ def test_a_user_may_give_up_a_job_that_perhaps_runs(forgetful: Grid, monkeypatch
     lie_of(monkeypatch, lambda job: None)
     forgetful.run_until(lambda: forgetful.rows("SELECT 1 FROM events WHERE code = 'JOB_UNACCOUNTED'"))
     with forgetful.database.begin() as conn:
-        assert ask_kills(conn, [forgetful.one("SELECT id FROM jobs")], KillReason.USER, "test") == 1
+        assert request_kills(conn, [forgetful.one("SELECT id FROM jobs")], KillReason.USER, "test") == 1
     forgetful.run_to_end()
     assert forgetful.counts() == {"cancelled": 1}
     assert forgetful.rows("SELECT 1 FROM events WHERE closed_at IS NULL AND code = 'JOB_UNACCOUNTED'") == []
@@ -158,7 +158,7 @@ def test_a_job_that_is_killed_before_it_starts_does_not_start_later(forgetful: G
     job = forgetful.one("SELECT id FROM jobs WHERE state = 'submitted'")
     batch = forgetful.one("SELECT batch_id FROM jobs WHERE id = :id", id=job)
     with forgetful.database.begin() as conn:
-        ask_kills(conn, [job], KillReason.FLOOD, "test")
+        request_kills(conn, [job], KillReason.FLOOD, "test")
     forgetful.run_until(lambda: forgetful.one("SELECT state::text FROM jobs WHERE id = :id", id=job) == "ended")
     base = forgetful.site.config["directory"] + "/" + forgetful.one("SELECT key FROM grid")
     directory = f"{base}/c2/b{batch}"

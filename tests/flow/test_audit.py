@@ -7,17 +7,17 @@ import pytest
 from sqlalchemy import Connection
 
 from cigri.database import Database
-from cigri.endpoints import Access, changes
-from cigri.endpoints.dispatch import call
+from cigri.endpoints import Access, change_endpoint
+from cigri.endpoints.dispatch import run_endpoint
 from cigri.errors import CigriError
 from cigri.flow.audit import forget_audit, list_audit, put_audit
-from cigri.formats.redaction import CUT, HIDDEN, MOST_KEPT, abridged
+from cigri.formats.redaction import CUT, HIDDEN, MOST_KEPT, redact
 from cigri.identity.callers import Caller
 from tests.callers import ALICE, BOB
 from tests.factories import NOON, a_campaign, a_cluster, set_time
 
 
-@changes("/campaigns", Access.EVERYBODY)
+@change_endpoint("/campaigns", Access.EVERYBODY)
 def make(conn: Connection, caller: Caller, *, name: str, fails: bool = False) -> int:
     """Put a campaign of the caller's."""
     a_cluster(conn)
@@ -29,9 +29,9 @@ def make(conn: Connection, caller: Caller, *, name: str, fails: bool = False) ->
 
 @pytest.mark.noon
 def test_a_change_and_its_note_are_both_there_or_neither(database: Database) -> None:
-    call(make, database, ALICE._replace(how="token 12"), {"name": "first"})
+    run_endpoint(make, database, ALICE._replace(how="token 12"), {"name": "first"})
     with pytest.raises(CigriError, match="no"):
-        call(make, database, BOB, {"name": "second", "fails": True})
+        run_endpoint(make, database, BOB, {"name": "second", "fails": True})
     with database.begin() as conn:
         (noted,) = list_audit(conn)
     assert noted[1:] == (NOON, "alice", "token 12", "make", {"name": "first"})
@@ -75,10 +75,10 @@ def test_whatever_is_asked_is_kept_in_short(asked: dict[str, object], database: 
 
 
 def test_what_is_cut_is_said_to_be() -> None:
-    assert abridged({"a": "xyz" * 10, "b": 1}, 10) == {"a": "xyzxyzxyz" + CUT, CUT: CUT}
-    assert abridged({"a": [1, 2, 3, 4]}, 4) == {"a": [1, 2, 3, CUT]}
+    assert redact({"a": "xyz" * 10, "b": 1}, 10) == {"a": "xyzxyzxyz" + CUT, CUT: CUT}
+    assert redact({"a": [1, 2, 3, 4]}, 4) == {"a": [1, 2, 3, CUT]}
 
 
 def test_secrets_are_kept_by_their_names_only() -> None:
     asked = {"environment": {"API_TOKEN": "x"}, "token_id": 7, "config": [{"password": "y"}]}
-    assert abridged(asked) == {"environment": {"API_TOKEN": HIDDEN}, "token_id": 7, "config": [{"password": HIDDEN}]}
+    assert redact(asked) == {"environment": {"API_TOKEN": HIDDEN}, "token_id": 7, "config": [{"password": HIDDEN}]}

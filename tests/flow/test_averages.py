@@ -5,10 +5,10 @@ from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
 from cigri.estimates.durations import averaged
-from cigri.flow.doubtful_results import DoubtfulResults, put_doubts
+from cigri.flow.doubtful_results import DoubtfulResults, mark_doubtful
 from cigri.flow.event_fixes import believe
 from cigri.flow.launches import NewJob, put_jobs
-from cigri.flow.task_durations import learn_anew
+from cigri.flow.task_durations import relearn_durations
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.campaign_progress import list_progress
 from cigri.flow.views.invariants import examine
@@ -101,7 +101,7 @@ def test_doubted_results_count_no_longer_until_they_are_believed(database: Datab
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 9)
         end_some(conn, campaign, cluster, 50.0, 0.1, 70.0, 0.3)
-        put_doubts(conn, DoubtfulResults(campaign, cluster, "dahu", 1.0, None, "too soon"))
+        mark_doubtful(conn, DoubtfulResults(campaign, cluster, "dahu", 1.0, None, "too soon"))
         assert known(conn) == {(1, cluster): (2, 60.0)}
         believe(conn, campaign, cluster)
         assert known(conn) == {(1, cluster): (4, 30.1)}
@@ -113,5 +113,5 @@ def test_what_is_learnt_anew_is_what_was_learnt(database: Database) -> None:
         campaign = a_campaign(conn, 9)
         end_some(conn, campaign, cluster, 5.0, 50.0, 500.0)
         before = known(conn)
-        learn_anew(conn, campaign, cluster)
+        relearn_durations(conn, campaign, cluster)
         assert known(conn) == before

@@ -16,7 +16,7 @@ from cigri.flow.live_jobs import list_watched
 from cigri.flow.offers import NewOffer, put_offers, take_offers
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.invariants import examine
-from cigri.flow.withdrawals import list_launching, put_back
+from cigri.flow.withdrawals import list_launching, return_tasks
 from cigri.settings.sections import JobSettings
 from cigri.states import CampaignState, JobState, Outcome, TaskState
 from cigri.tables.jobs import Attempt, Batch, Job
@@ -159,8 +159,8 @@ def test_a_batch_given_back_is_free_of_charge_and_settled_once(database: Databas
         assert batch is not None
         assert [launching.tag for launching in list_launching(conn, cluster)] == [batch.tag]
         assert list_busy(conn) == {cluster: True}
-        assert put_back(conn, cluster, batch.id, Outcome.WITHDRAWN, "no", JobSettings()) == 2
-        assert put_back(conn, cluster, batch.id, Outcome.WITHDRAWN, "no", JobSettings()) == 0
+        assert return_tasks(conn, cluster, batch.id, Outcome.WITHDRAWN, "no", JobSettings()) == 2
+        assert return_tasks(conn, cluster, batch.id, Outcome.WITHDRAWN, "no", JobSettings()) == 0
         assert put_submitted(conn, batch.id, {1: "r1"}) == 0
         assert list_watched(conn, cluster) == []
         assert list_launching(conn, cluster) == []
@@ -188,7 +188,7 @@ def test_a_batch_that_was_submitted_meanwhile_is_not_put_back(database: Database
         campaign = a_campaign(conn, 2)
         submitted_jobs(conn, campaign, cluster, 2)
         batch = conn.execute(select(Batch)).one()
-        assert put_back(conn, cluster, batch.id, Outcome.WITHDRAWN, "too late", JobSettings()) == 0
+        assert return_tasks(conn, cluster, batch.id, Outcome.WITHDRAWN, "too late", JobSettings()) == 0
         assert conn.execute(select(Batch)).one() == batch
         assert set(conn.execute(select(Job.c.state)).scalars()) == {JobState.SUBMITTED}
         assert set(conn.execute(select(Task.c.state)).scalars()) == {TaskState.ASSIGNED}

@@ -16,7 +16,7 @@ from cigri.flow.grid_identity import grid_key
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.flow.tasks import take_waiting
-from cigri.flow.withdrawals import put_back, put_back_unlaunched
+from cigri.flow.withdrawals import put_back_unlaunched, return_tasks
 from cigri.settings.sections import JobSettings
 from cigri.states import CampaignState, CampaignType, Outcome
 from tests.callers import ALICE
@@ -89,7 +89,7 @@ class Charging(RuleBasedStateMachine):
         with self.database.begin() as conn:
             for batch in batches:
                 assert batch is not None
-                put_back(conn, self.cluster, batch.id, Outcome.LOST, "never submitted", JobSettings())
+                return_tasks(conn, self.cluster, batch.id, Outcome.LOST, "never submitted", JobSettings())
 
     @rule(which=WHICH, outcome=st.sampled_from(ENDS))
     def end(self, which: int, outcome: Outcome) -> None:

@@ -6,13 +6,18 @@ import pytest
 from sqlalchemy import Connection, select, update
 
 from cigri.database import Database
-from cigri.flow.checkpoint_requests import ask_checkpoints, put_heard, take_checkpoint_orders, unsend_checkpoints
+from cigri.flow.checkpoint_requests import (
+    record_checkpoint_states,
+    request_checkpoints,
+    take_checkpoint_orders,
+    unsend_checkpoints,
+)
 from cigri.flow.ends import EndedAttempt, EndedJob, put_ended
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.tasks import take_continuing, take_waiting
-from cigri.flow.views.cluster_demands import list_wants
+from cigri.flow.views.cluster_demands import list_cluster_demands
 from cigri.flow.views.live_attempts import list_attempts
-from cigri.lifecycle.verdicts import AttemptCounts, CheckpointPolicy, judge
+from cigri.lifecycle.verdicts import AttemptCounts, CheckpointPolicy, decide_verdict
 from cigri.settings.sections import JobSettings
 from cigri.states import JobKind, JobState, Outcome
 from cigri.tables.campaigns import CampaignCluster
@@ -38,7 +43,7 @@ def declare(conn: Connection, **settings: object) -> None:
 def stop(conn: Connection, cluster: int, job: int, outcome: Outcome, *, saved: bool, now: datetime = NOON) -> None:
     """The only task of a job ends so."""
     [live] = list_attempts(conn, [job])
-    verdict = judge(outcome, AttemptCounts(0, 0, 0, 0), JobSettings())
+    verdict = decide_verdict(outcome, AttemptCounts(0, 0, 0, 0), JobSettings())
     attempt = EndedAttempt(1, job, live.task_id, live.number, outcome, 99, None, None, verdict, saved)
     set_time(conn, now)
     put_ended(conn, cluster, [attempt], [EndedJob(job, 1, JobKind.TASKS, outcome, 99, "", "", None)])
@@ -83,9 +88,9 @@ def test_tasks_whose_cluster_keeps_them_waiting_are_for_any(database: Database, 
 def test_wants_tell_who_waits_for_which_cluster(database: Database, stopped: tuple[int, int]) -> None:
     dahu, luke = stopped
     with database.begin() as conn:
-        soon = {want.cluster_id: (want.waiting, want.bound) for want in list_wants(conn, 10, PATIENCE)}
+        soon = {want.cluster_id: (want.waiting, want.pinned) for want in list_cluster_demands(conn, 10, PATIENCE)}
         set_time(conn, LATER)
-        late = {want.cluster_id: (want.waiting, want.bound) for want in list_wants(conn, 10, PATIENCE)}
+        late = {want.cluster_id: (want.waiting, want.pinned) for want in list_cluster_demands(conn, 10, PATIENCE)}
     assert soon == {dahu: (3, 2), luke: (3, 0)}
     assert late == {dahu: (5, 0), luke: (5, 0)}
 
@@ -145,8 +150,8 @@ def test_what_a_campaign_declares_comes_with_its_attempts(database: Database) ->
         declare(conn, checkpoint=CHECKPOINT, idempotent=False)
         assert list_attempts(conn, [job])[0].saving == CheckpointPolicy(has_checkpoint=True, period=900)
         run_jobs(conn, [job])
-        ask_checkpoints(conn, ALICE, campaign_id=1)
-        put_heard(conn, [job])
+        request_checkpoints(conn, ALICE, campaign_id=1)
+        record_checkpoint_states(conn, [job])
         assert list_attempts(conn, [job])[0].saving.was_heard
 
 
@@ -173,12 +178,12 @@ def test_running_jobs_are_asked_and_looked_after_ever_more_seldom(
 ) -> None:
     cluster, (first, second, _) = running
     with database.begin() as conn:
-        assert ask_checkpoints(conn, ALICE, campaign_id=1) == 2
+        assert request_checkpoints(conn, ALICE, campaign_id=1) == 2
     assert orders(database, cluster, NOON) == [(first, True), (second, True)]
     due = [s for s in range(200) if orders(database, cluster, NOON + timedelta(seconds=s))]
     assert due == [5, 10, 20, 40, 80, 160]
     with database.begin() as conn:
-        put_heard(conn, [first])
+        record_checkpoint_states(conn, [first])
     assert orders(database, cluster, NOON + timedelta(seconds=320)) == [(second, False)]
 
 
@@ -187,21 +192,21 @@ def test_a_request_that_did_not_arrive_is_sent_again_and_one_may_ask_twice(
 ) -> None:
     cluster, (first, *_) = running
     with database.begin() as conn:
-        assert ask_checkpoints(conn, ALICE, job_id=first) == 1
+        assert request_checkpoints(conn, ALICE, job_id=first) == 1
     for _ in range(2):
         assert orders(database, cluster, NOON) == [(first, True)]
         with database.begin() as conn:
             unsend_checkpoints(conn, [first])
     with database.begin() as conn:
-        put_heard(conn, [first])
-        assert ask_checkpoints(conn, ALICE, job_id=first) == 1
+        record_checkpoint_states(conn, [first])
+        assert request_checkpoints(conn, ALICE, job_id=first) == 1
     assert orders(database, cluster, NOON) == [(first, True)]
 
 
 def test_a_request_ends_with_its_job(database: Database, running: tuple[int, list[int]]) -> None:
     cluster, (first, second, _) = running
     with database.begin() as conn:
-        ask_checkpoints(conn, ALICE, campaign_id=1)
+        request_checkpoints(conn, ALICE, campaign_id=1)
         end_jobs(conn, cluster, [first])
     assert orders(database, cluster, NOON) == [(second, True)]
     with database.begin() as conn:

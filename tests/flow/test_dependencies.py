@@ -19,7 +19,7 @@ from cigri.flow.dependencies import (
 from cigri.flow.event_fixes import fix_events
 from cigri.flow.submissions import put_tasks
 from cigri.flow.tasks import redo_tasks, take_waiting
-from cigri.flow.views.cluster_demands import list_wants
+from cigri.flow.views.cluster_demands import list_cluster_demands
 from cigri.flow.views.dependencies import list_after
 from cigri.flow.views.invariants import examine
 from cigri.states import AfterWhen, CampaignState, Outcome, TaskState
@@ -60,7 +60,7 @@ def test_all_wait_until_the_last_has_ended_and_go_on_at_once(database: Database)
         second = a_campaign(conn, 4, after=[NewDependency(first)])
         assert states(conn, second) == ["blocked"] * 4
         assert take_waiting(conn, second, 9) == []
-        assert {want.campaign_id for want in list_wants(conn, 3, 600.0)} == {first}
+        assert {want.campaign_id for want in list_cluster_demands(conn, 3, 600.0)} == {first}
         do(conn, first, cluster, 2)
         assert release_tasks(conn) == 0
         do(conn, first, cluster, 1)

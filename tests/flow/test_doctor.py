@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from cigri.database import Database
-from cigri.flow.kill_requests import ask_kills
+from cigri.flow.kill_requests import request_kills
 from cigri.flow.launches import NewJob, put_jobs
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.invariants import RULES, examine
@@ -52,7 +52,7 @@ def a_life(conn: Connection) -> None:
     campaign = a_campaign(conn, 8)
     jobs = submitted_jobs(conn, campaign, cluster, 4)
     end_jobs(conn, cluster, jobs[:2])
-    ask_kills(conn, jobs[2:3], KillReason.FLOOD, "killer")
+    request_kills(conn, jobs[2:3], KillReason.FLOOD, "killer")
     put_jobs(conn, campaign, [NewJob(cluster, 1, 60, [task]) for task in take_waiting(conn, campaign, 2)])
 
 

@@ -13,13 +13,13 @@ from cigri.flow.archive import forget_durations
 from cigri.flow.campaign_totals import add_up_counts
 from cigri.flow.expected_durations import match_tasks
 from cigri.flow.submissions import put_tasks
-from cigri.flow.task_durations import PastDurations, find_known_past, learn_anew
+from cigri.flow.task_durations import PastDurations, find_known_past, relearn_durations
 from cigri.flow.tasks import Backlog, list_backlogs, take_waiting
 from cigri.flow.views.campaign_progress import CampaignProgress, list_progress
-from cigri.flow.views.cluster_demands import list_wants
+from cigri.flow.views.cluster_demands import list_cluster_demands
 from cigri.flow.views.cluster_service import list_under_way
 from cigri.flow.views.invariants import examine
-from cigri.flow.views.job_sizing import LiveJobTotals, list_crews
+from cigri.flow.views.job_sizing import LiveJobTotals, list_live_job_totals
 from cigri.gateway.transport_gateway import TransportGateway
 from cigri.runtime.pass_context import PassContext
 from cigri.settings.sections import Settings
@@ -28,7 +28,7 @@ from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.tasks import LastDuration, Task, TaskCount
 from modules import predictor
 from modules.predictor.campaign_estimates import estimate, usual
-from modules.predictor.campaign_work import standing
+from modules.predictor.campaign_work import build_work_model
 from modules.predictor.eta.published_dates import pressure
 from modules.predictor.freed_cores import endings
 from tests.callers import ALICE
@@ -124,7 +124,7 @@ def test_what_known_tasks_take_now_says_how_fast_a_cluster_is(database: Database
         mean = 420 / 10
         assert slow == pytest.approx(3 * mean / 240)
         assert fast == pytest.approx((200 + 4 * mean) / 180)
-        learn_anew(conn, again, 2)
+        relearn_durations(conn, again, 2)
         assert totals(conn, again) == [(0.625, 0, 0.0), (2.5, 0, 0.0)]
 
 
@@ -139,20 +139,20 @@ def test_what_runs_of_a_known_task_is_what_it_took_before_less_its_age(database:
         set_time(conn, later)
         jobs = list_under_way(conn, [2])
         assert [endings(jobs, {2: left})[2].cores for left in (0.5, 15.5)] == [0.0, 2.0]
-        assert list_crews(conn, again) == {1: LiveJobTotals(0, 0.0, 0, 10), 2: LiveJobTotals(2, 40.0, 0, 10)}
+        assert list_live_job_totals(conn, again) == {1: LiveJobTotals(0, 0.0, 0, 10), 2: LiveJobTotals(2, 40.0, 0, 10)}
         set_time(conn, NOON)
         submitted_jobs(conn, again, 2, 1)
         set_time(conn, later)
-        assert list_crews(conn, again)[2].waiting == 1
+        assert list_live_job_totals(conn, again)[2].waiting == 1
 
 
 def test_a_command_that_has_succeeded_on_a_cluster_needs_few_scouts_there(database: Database) -> None:
     with database.begin() as conn:
         on_two(conn)
         again = a_campaign(conn, list("abc"), clusters=("dahu", "luke"))
-        assert [want.proven for want in list_wants(conn, 9, 0.0) if want.campaign_id == again] == [0, 0]
+        assert [want.successes for want in list_cluster_demands(conn, 9, 0.0) if want.campaign_id == again] == [0, 0]
         match_tasks(conn)
-        assert [want.proven for want in list_wants(conn, 9, 0.0) if want.campaign_id == again] == [
+        assert [want.successes for want in list_cluster_demands(conn, 9, 0.0) if want.campaign_id == again] == [
             FEWEST_FOR_SPEED,
             FEWEST_FOR_SPEED,
         ]
@@ -252,7 +252,7 @@ def test_the_end_is_reckoned_with_what_each_task_took() -> None:
 
 def begun(part: CampaignProgress) -> float:
     """Seconds until its last task begins."""
-    found = standing([part], {})
+    found = build_work_model([part], {})
     assert found is not None
     return found.work / found.cores
 

@@ -14,7 +14,7 @@ from cigri.flow.views.live_attempts import list_attempts
 from cigri.lifecycle.verdicts import TaskVerdict
 from cigri.states import CampaignState, JobKind, JobState, Outcome, StepState, TaskState
 from cigri.tables.campaigns import CampaignCluster, Completion
-from cigri.tables.job_requests import Kill
+from cigri.tables.job_requests import KillRequest
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
 from tests.callers import ALICE
@@ -131,7 +131,7 @@ def test_an_ended_job_is_neither_seen_nor_missed_again(database: Database) -> No
         mark_missing(conn, [job])
         row = conn.execute(select(Job.c.state, Job.c.remote_id, Job.c.missing_since)).one()
         assert tuple(row) == (JobState.ENDED, "r1", None)
-        assert not conn.execute(select(Kill.c.is_open)).scalar_one()
+        assert not conn.execute(select(KillRequest.c.is_open)).scalar_one()
         assert list_attempts(conn, [job]) == []
 
 

@@ -7,10 +7,10 @@ from cigri.database import Database
 from cigri.errors import NotFound
 from cigri.flow.archive import purge_campaign
 from cigri.flow.campaigns import close_campaigns, move_campaign, own_campaign
-from cigri.flow.cancellations import count_left
+from cigri.flow.cancellations import count_remaining
 from cigri.flow.cluster_visits import put_failure
 from cigri.flow.clusters import find_cluster
-from cigri.flow.error_budgets import ErrorBudgetUpdate, put_trials
+from cigri.flow.error_budgets import ErrorBudgetUpdate, update_error_budgets
 from cigri.flow.event_fixes import fix_events, fix_global_events
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.views.events import EventFilter, count_events, database_owner, list_events, list_fixable, require_own
@@ -33,7 +33,7 @@ def test_fixed_without_resubmission_the_task_stays_failed_and_the_campaign_may_e
         assert close_campaigns(conn) == 0
         events = list_fixable(conn, EventFilter(ALICE, [campaign]))
         assert fix_events(conn, events, ALICE, resubmit=False) == 2
-        assert count_left(conn, campaign)[0] == {TaskState.FAILED: 2}
+        assert count_remaining(conn, campaign)[0] == {TaskState.FAILED: 2}
         assert list_fixable(conn, EventFilter(ALICE)) == []
         assert close_campaigns(conn) == 1
         assert fix_events(conn, events, ALICE, resubmit=True) == 0
@@ -102,7 +102,7 @@ def test_a_cluster_set_aside_is_given_back_at_once(database: Database) -> None:
         cluster = a_cluster(conn)
         campaign, other = a_campaign(conn, 1), a_campaign(conn, 1)
         trial = ErrorBudgetUpdate(has_success=False, failures=10, example="no")
-        put_trials(conn, cluster, "dahu", {campaign: trial, other: trial}, BudgetSettings())
+        update_error_budgets(conn, cluster, "dahu", {campaign: trial, other: trial}, BudgetSettings())
         events = list_fixable(conn, EventFilter(ALICE, [campaign]))
         assert fix_events(conn, events, ALICE, resubmit=False) == 1
         part = CampaignCluster
@@ -200,7 +200,7 @@ def test_events_of_a_cancelled_campaign_are_closed(database: Database) -> None:
         campaign = _failed(conn, 2)
         move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
         assert list_fixable(conn, EventFilter(ALICE)) == []
-        assert count_left(conn, campaign)[0] == {TaskState.CANCELLED: 2}
+        assert count_remaining(conn, campaign)[0] == {TaskState.CANCELLED: 2}
         assert examine(conn) == []
 
 

@@ -11,12 +11,12 @@ from cigri.flow.grid_identity import grid_key
 from cigri.flow.holds import HoldEffect, hold_campaign, hold_job, resume_campaign, resume_job
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.prologues_and_epilogues import put_prologues
-from cigri.flow.suspensions import is_any_held, take_halts
+from cigri.flow.suspensions import claim_due_suspensions, has_suspensions
 from cigri.flow.tasks import take_waiting
-from cigri.flow.views.cluster_demands import list_wants
+from cigri.flow.views.cluster_demands import list_cluster_demands
 from cigri.flow.views.invariants import examine
 from cigri.flow.views.occupancy import count_waiting
-from cigri.flow.views.schedulable_clusters import list_rooms
+from cigri.flow.views.schedulable_clusters import list_schedulable_clusters
 from cigri.flow.withdrawals import put_back_unlaunched
 from cigri.settings.sections import JobSettings
 from cigri.states import CampaignState, JobState
@@ -37,7 +37,7 @@ def wishes(conn: Connection) -> list[tuple[int, int | None, int | None, bool]]:
 
 def ordered(conn: Connection, cluster: int) -> dict[int, bool]:
     """Which jobs are told to stand still (True) or to go on."""
-    return {order.job_id: order.is_wanted for order in take_halts(conn, cluster, LIVE, 60.0)}
+    return {order.job_id: order.is_wanted for order in claim_due_suspensions(conn, cluster, LIVE, 60.0)}
 
 
 def test_a_wish_is_one_whatever_is_asked_again(database: Database) -> None:
@@ -126,7 +126,7 @@ def test_no_new_jobs_of_a_held_share(database: Database) -> None:
         for cluster in (luke, dahu):
             put_jobs(conn, campaign, [NewJob(cluster, 1, 60, take_waiting(conn, campaign, 1))])
         hold_campaign(conn, campaign, ALICE, cluster="dahu")
-        wanted = [(want.campaign_id, want.cluster_id) for want in list_wants(conn, 10, 60.0)]
+        wanted = [(want.campaign_id, want.cluster_id) for want in list_cluster_demands(conn, 10, 60.0)]
         assert wanted == [(campaign, luke), (other, luke), (other, dahu)]
         assert [len(list_launches(conn, cluster, 9, 9)) for cluster in (luke, dahu)] == [1, 0]
         assert put_back_unlaunched(conn, JobSettings()) == 1
@@ -155,7 +155,7 @@ def test_held_jobs_are_in_nobodys_way(database: Database) -> None:
         cluster = a_cluster(conn)
         submitted_jobs(conn, a_campaign(conn, 5), cluster, 5)
         conn.execute(text("UPDATE jobs SET halted_since = now() WHERE id <= 3"))
-        (room,) = list_rooms(conn)
+        (room,) = list_schedulable_clusters(conn)
         assert (room.waiting, count_waiting(conn, cluster)) == (2, 2)
 
 
@@ -166,13 +166,13 @@ def test_only_what_is_not_as_wished_is_told(database: Database) -> None:
         waiting, running, killed, unknown = submitted_jobs(conn, campaign, cluster, 4)
         submitted_jobs(conn, other, cluster, 1)
         run_jobs(conn, [running])
-        assert not is_any_held(conn)
+        assert not has_suspensions(conn)
         hold_campaign(conn, campaign, ALICE)
         conn.execute(text(f"UPDATE jobs SET remote_id = NULL WHERE id = {unknown}"))
         conn.execute(
             text(f"INSERT INTO kills (job_id, reason, asked_at, asked_by) VALUES ({killed}, 'user', now(), 'a')")
         )
-        assert is_any_held(conn)
+        assert has_suspensions(conn)
         assert ordered(conn, cluster) == {waiting: True, running: True}
         assert ordered(conn, cluster) == {}
         run_jobs(conn, [waiting])  # it slipped through: now it is to be suspended
@@ -182,4 +182,4 @@ def test_only_what_is_not_as_wished_is_told(database: Database) -> None:
         move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
         conn.execute(text("UPDATE jobs SET state = 'ended', outcome = 'killed', ended_at = now()"))
         assert ordered(conn, cluster) == {}
-        assert not is_any_held(conn)
+        assert not has_suspensions(conn)

@@ -9,7 +9,7 @@ from cigri.database import Database
 from cigri.drivers import Capacity
 from cigri.flow.archive import archive_campaign, forget, list_leftovers, list_old_campaigns, put_purged
 from cigri.flow.campaigns import close_campaigns, move_campaign
-from cigri.flow.cancellations import count_left
+from cigri.flow.cancellations import count_remaining
 from cigri.flow.cluster_states import put_cluster_state
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.views.invariants import examine
@@ -38,7 +38,7 @@ def test_the_history_has_one_row_per_task_with_its_last_attempt(database: Databa
         end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1), seconds=3.0)
         submitted_jobs(conn, other, cluster, 1)
         move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
-        before = count_left(conn, campaign)
+        before = count_remaining(conn, campaign)
         assert archive_campaign(conn, campaign) == 4
         row = TaskHistory
         columns = (
@@ -61,8 +61,8 @@ def test_the_history_has_one_row_per_task_with_its_last_attempt(database: Databa
             left = select(func.count()).select_from(table).where(table.c.campaign_id == campaign)
             assert conn.execute(left).scalar_one() == 0, table
         assert len(conn.scalars(select(Attempt.c.task_id)).all()) == 1
-        assert count_left(conn, campaign) == before == ({TaskState.DONE: 2, TaskState.CANCELLED: 2}, 0)
-        assert count_left(conn, other) == ({TaskState.WAITING: 1, TaskState.ASSIGNED: 1}, 1)
+        assert count_remaining(conn, campaign) == before == ({TaskState.DONE: 2, TaskState.CANCELLED: 2}, 0)
+        assert count_remaining(conn, other) == ({TaskState.WAITING: 1, TaskState.ASSIGNED: 1}, 1)
         assert examine(conn) == []
 
 

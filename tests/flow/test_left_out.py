@@ -9,7 +9,7 @@ from cigri.database import Database
 from cigri.drivers import Capacity
 from cigri.flow.cluster_states import put_cluster_state
 from cigri.flow.excluded_nodes import put_exclusion
-from cigri.flow.views.schedulable_clusters import list_rooms
+from cigri.flow.views.schedulable_clusters import list_schedulable_clusters
 from cigri.settings.sections import NodeSettings
 from cigri.tables.clusters import ClusterState, ClusterUsage
 from cigri.tables.resources import NodeClass
@@ -35,7 +35,7 @@ def a_cluster_of_nodes(conn: Connection, excluded: int, cores: int = SIZE) -> in
 def free(conn: Connection, cluster: int, seen: int, now: datetime = LATER) -> int:
     set_time(conn, now)
     put_cluster_state(conn, cluster, Capacity(32, seen, 30 - seen, 2), 0)
-    (room,) = list_rooms(conn)
+    (room,) = list_schedulable_clusters(conn)
     for row in (ClusterState, ClusterUsage):
         kept = conn.execute(select(row.c.free, row.c.free + row.c.used + row.c.unavailable).order_by(row.c.at.desc()))
         assert kept.first() == (room.free, 32)

@@ -6,7 +6,7 @@ from cigri.api_models.clusters import ClusterDayReport
 from cigri.api_models.metrics import GridMetrics
 from cigri.database import Database
 from cigri.endpoints.clusters import cluster_day
-from cigri.endpoints.dispatch import call
+from cigri.endpoints.dispatch import run_endpoint
 from cigri.endpoints.metrics import figures
 from cigri.flow.module_passes import HOLD_LIFE, ModulePass, put_pass
 from cigri.flow.remote_command_counts import RemoteCommandCosts, list_commands, put_commands, sessions_on
@@ -29,7 +29,10 @@ def open_on(database: Database, cluster: int) -> dict[str, int]:
 
 def told(database: Database) -> tuple[dict[str, int], list[int]]:
     """By the cluster's answer, and by the grid's figures."""
-    day, all_figures = call(cluster_day, database, BOB, {"cluster": "dahu"}), call(figures, database, BOB, {})
+    day, all_figures = (
+        run_endpoint(cluster_day, database, BOB, {"cluster": "dahu"}),
+        run_endpoint(figures, database, BOB, {}),
+    )
     assert isinstance(day, ClusterDayReport)
     assert isinstance(all_figures, GridMetrics)
     return day.sessions, [one.sessions for one in all_figures.commands]

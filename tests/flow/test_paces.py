@@ -14,7 +14,7 @@ from cigri.flow.live_jobs import mark_missing
 from cigri.flow.views.campaign_progress import CampaignProgress, list_progress
 from cigri.flow.views.cluster_service import list_ages, list_cluster_services, list_under_way
 from cigri.states import Outcome
-from cigri.tables.clusters import ClusterForecast, ClusterState
+from cigri.tables.clusters import ClusterRate, ClusterState
 from modules.predictor.algorithm_inputs import measure
 from modules.predictor.freed_cores import FreedCores, endings
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
@@ -248,7 +248,7 @@ def test_the_cycle_is_the_time_between_two_forecasts(database: Database) -> None
     with database.begin() as conn:
         cluster = a_cluster(conn)
         assert [cycle(later(at)) for at in (0, 10, 14, 14, 10_000)] == [10.0, 10.0, 7.0, 7.0, 7.0]
-        row = conn.execute(select(ClusterForecast.c.at, ClusterForecast.c.cycle)).one()
+        row = conn.execute(select(ClusterRate.c.at, ClusterRate.c.cycle)).one()
         assert tuple(row) == (later(10_000), 7.0)
 
 

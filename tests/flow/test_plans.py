@@ -12,22 +12,22 @@ from cigri.database import Database, embedded
 from cigri.flow.campaigns import close_campaigns
 from cigri.flow.checkpoint_requests import take_checkpoint_orders
 from cigri.flow.expected_durations import match_tasks
-from cigri.flow.kill_requests import list_wished, take_kills
+from cigri.flow.kill_requests import claim_due_kills, list_clusters_with_requests
 from cigri.flow.launches import list_busy, list_launches
 from cigri.flow.live_jobs import list_watched
 from cigri.flow.prologues_and_epilogues import put_epilogues, put_prologues
 from cigri.flow.submit_pools import has_stale
-from cigri.flow.suspensions import take_halts
+from cigri.flow.suspensions import claim_due_suspensions
 from cigri.flow.tasks import claim, take_continuing
 from cigri.flow.views.campaign_progress import list_progress
 from cigri.flow.views.checkpoint_costs import list_saving_figures
-from cigri.flow.views.cluster_demands import list_wants
+from cigri.flow.views.cluster_demands import list_cluster_demands
 from cigri.flow.views.cluster_service import list_ages, list_cluster_services, list_under_way
-from cigri.flow.views.job_destinations import find_destination, list_barred, list_closed
+from cigri.flow.views.job_destinations import find_destination, list_closed, list_without_queue
 from cigri.flow.views.live_attempts import list_attempts
-from cigri.flow.views.occupancy import WithdrawalRange, count_waiting, list_holdings, list_recalled
-from cigri.flow.views.operating_hours import list_out_of_hours, list_shut
-from cigri.flow.views.schedulable_clusters import list_rooms
+from cigri.flow.views.occupancy import WithdrawalRange, count_waiting, list_occupancy, list_withdrawable_jobs
+from cigri.flow.views.operating_hours import list_closed_by_hours, list_out_of_hours
+from cigri.flow.views.schedulable_clusters import list_schedulable_clusters
 from cigri.flow.views.unwanted_jobs import WaitLimits, list_unwanted
 from cigri.flow.withdrawals import list_launching, put_back_unlaunched
 from cigri.settings.sections import HoursSettings, JobSettings
@@ -128,10 +128,10 @@ HOLD = "INSERT INTO holds (campaign_id, asked_at, asked_by) VALUES (1, now(), 'a
 SHUT = "UPDATE submit_pools SET closed = '{1}'"
 NIGHTLY = "UPDATE campaign_clusters SET settings = settings || jsonb_build_object('type', 'nightly')"
 LOOKS: dict[str, Callable[[Large, Connection], object]] = {
-    "wants": lambda large, conn: list_wants(conn, 10, 60.0),
-    "rooms": lambda large, conn: list_rooms(conn),
-    "holdings": lambda large, conn: list_holdings(conn),
-    "recalled": lambda large, conn: list_recalled(conn, [WithdrawalRange(1, large.cluster, 2**62)], 5, 100),
+    "wants": lambda large, conn: list_cluster_demands(conn, 10, 60.0),
+    "rooms": lambda large, conn: list_schedulable_clusters(conn),
+    "holdings": lambda large, conn: list_occupancy(conn),
+    "recalled": lambda large, conn: list_withdrawable_jobs(conn, [WithdrawalRange(1, large.cluster, 2**62)], 5, 100),
     "watched": lambda large, conn: list_watched(conn, large.cluster),
     "attempts": lambda large, conn: list_attempts(conn, large.jobs),
     "busy": lambda large, conn: list_busy(conn),
@@ -142,9 +142,9 @@ LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "continuing": lambda large, conn: take_continuing(conn, 1, {large.cluster: 100}, 60.0),
     "requests": lambda large, conn: take_checkpoint_orders(conn, large.cluster),
     "waiting": lambda large, conn: count_waiting(conn, large.cluster),
-    "kills": lambda large, conn: take_kills(conn, large.cluster, 60.0),
+    "kills": lambda large, conn: claim_due_kills(conn, large.cluster, 60.0),
     "unwanted": lambda large, conn: list_unwanted(conn, {large.cluster: (5, 5)}, WaitLimits(60.0, 60.0, 5)),
-    "wished": lambda large, conn: list_wished(conn),
+    "wished": lambda large, conn: list_clusters_with_requests(conn),
     "prologues": lambda large, conn: put_prologues(conn),
     "epilogues": lambda large, conn: put_epilogues(conn),
     "matching": lambda large, conn: match_tasks(conn),
@@ -153,12 +153,12 @@ LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "paces": lambda large, conn: list_cluster_services(conn, 900.0),
     "ages": lambda large, conn: list_ages(conn, [1]),
     "endings": lambda large, conn: list_under_way(conn, [large.cluster]),
-    "halts": lambda large, conn: conn.execute(text(HOLD)) and take_halts(conn, large.cluster, LIVE, 60.0),
+    "halts": lambda large, conn: conn.execute(text(HOLD)) and claim_due_suspensions(conn, large.cluster, LIVE, 60.0),
     "stale": lambda large, conn: has_stale(conn, 900.0),
-    "barred": lambda large, conn: conn.execute(text(SHUT)) and list_barred(conn),
+    "barred": lambda large, conn: conn.execute(text(SHUT)) and list_without_queue(conn),
     "closed": lambda large, conn: conn.execute(text(SHUT)) and list_closed(conn, [1]),
     "destination": lambda large, conn: find_destination(conn, 1, 1, large.cluster),
-    "shut": lambda large, conn: conn.execute(text(NIGHTLY)) and list_shut(conn, HoursSettings()),
+    "shut": lambda large, conn: conn.execute(text(NIGHTLY)) and list_closed_by_hours(conn, HoursSettings()),
     "hours": lambda large, conn: conn.execute(text(NIGHTLY)) and list_out_of_hours(conn, HoursSettings()),
 }
 

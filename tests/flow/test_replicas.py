@@ -10,19 +10,19 @@ from sqlalchemy import Connection, select, text, update
 from cigri.database import Database
 from cigri.flow.archive import archive_campaign
 from cigri.flow.cancellations import kill_job
-from cigri.flow.kill_requests import take_kills
+from cigri.flow.kill_requests import claim_due_kills
 from cigri.flow.launches import NewJob, put_replicas
 from cigri.flow.tasks import WaitingTask, take_waiting
-from cigri.flow.views.cluster_demands import list_claims, list_wants
+from cigri.flow.views.cluster_demands import list_cluster_demands, list_pending_campaigns
 from cigri.flow.views.invariants import examine
 from cigri.flow.views.jobs import find_task, list_tasks
 from cigri.flow.views.replica_statistics import count_replicas
-from cigri.flow.views.stragglers import Straggler, burnt, list_tries
+from cigri.flow.views.stragglers import Straggler, list_stragglers, sum_wasted_core_seconds
 from cigri.flow.withdrawals import put_back_unlaunched
 from cigri.settings.sections import JobSettings
 from cigri.states import JobState, KillReason, Outcome, TaskState
 from cigri.tables.campaigns import CampaignCluster
-from cigri.tables.job_requests import Kill
+from cigri.tables.job_requests import KillRequest
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
 from tests.callers import ALICE
@@ -69,7 +69,7 @@ def outcomes(conn: Connection) -> list[Outcome | None]:
 
 
 def kills(conn: Connection) -> dict[int, KillReason]:
-    found = conn.execute(select(Kill.c.job_id, Kill.c.reason).where(Kill.c.is_open))
+    found = conn.execute(select(KillRequest.c.job_id, KillRequest.c.reason).where(KillRequest.c.is_open))
     return {job_id: reason for job_id, reason in found}
 
 
@@ -84,7 +84,7 @@ def test_the_first_success_wins_and_the_other_is_killed_whatever_it_says_then(
         end_jobs(conn, winner, [winner])
         assert standing(conn) == (TaskState.DONE, 0, 0)
         assert kills(conn) == {loser: KillReason.SUPERSEDED}
-        assert [order.job_id for order in take_kills(conn, loser, 60.0)] == [loser]
+        assert [order.job_id for order in claim_due_kills(conn, loser, 60.0)] == [loser]
         assert examine(conn) == []
         end_jobs(conn, loser, [loser], fate, exit_code=1)
         assert standing(conn) == (TaskState.DONE, 0, 0)
@@ -256,7 +256,7 @@ def test_what_is_shown_and_kept_of_a_task_is_the_attempt_that_won(database: Data
         assert task is not None
         assert (task.job_id, task.outcome, task.seconds) == (1, Outcome.SUCCESS, 30.0)
         assert count_replicas(conn, campaign) == (1, 0, 0, 7.0)
-        assert burnt(conn, campaign) == 7.0
+        assert sum_wasted_core_seconds(conn, campaign) == 7.0
         archive_campaign(conn, campaign)
         (kept,) = list_tasks(conn, campaign, 0, 9)
         assert (kept.attempts, kept.cluster, kept.seconds) == (2, "dahu", 30.0)
@@ -274,13 +274,13 @@ def test_live_attempts_are_read_with_what_they_have_done(database: Database) -> 
         conn.execute(update(Task).where(Task.c.id == 1).values(state=TaskState.DONE))
         conn.execute(text("UPDATE clusters SET failures = 1, blocked_until = now() WHERE id = 2"))
         set_time(conn, LATER)
-        assert list_tries(conn, campaign, 9) == [
+        assert list_stragglers(conn, campaign, 9) == [
             Straggler(4, 1, 2, 2, True, None, None, 0, True),
             Straggler(2, 1, 1, 1, False, 40.0, 60.0, 0, False),
             Straggler(3, 1, 1, 1, False, 0.0, 60.0, 1, False),
             Straggler(4, 1, 2, 1, False, None, 60.0, 0, False),
         ]
-        assert len(list_tries(conn, campaign, 2)) == 2
+        assert len(list_stragglers(conn, campaign, 2)) == 2
 
 
 def test_what_was_tried_before_goes_before_what_was_not(database: Database) -> None:
@@ -299,12 +299,14 @@ def test_a_campaign_near_its_end_wants_what_is_left_over(database: Database) -> 
     with database.begin() as conn:
         campaign = a_replicated(conn, 3, most=2)
         a_campaign(conn, 2, clusters=("luke",))
-        wants = list_wants(conn, 10, 60.0)
-        assert [(want.campaign_id, want.waiting, want.spare, want.waits) for want in wants] == [
+        wants = list_cluster_demands(conn, 10, 60.0)
+        assert [(want.campaign_id, want.waiting, want.replicable, want.waits) for want in wants] == [
             (campaign, 0, 6, False),
             (campaign, 0, 6, False),
             (2, 2, 0, True),
         ]
-        assert [claim.campaign_id for claim in list_claims(conn, [want for want in wants if want.waits])] == [2]
+        assert [
+            claim.campaign_id for claim in list_pending_campaigns(conn, [want for want in wants if want.waits])
+        ] == [2]
         conn.execute(text("UPDATE campaigns SET max_replicas = NULL, replica_budget = NULL"))
-        assert {want.campaign_id for want in list_wants(conn, 10, 60.0)} == {2}
+        assert {want.campaign_id for want in list_cluster_demands(conn, 10, 60.0)} == {2}

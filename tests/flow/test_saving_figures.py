@@ -18,7 +18,7 @@ from cigri.flow.views.live_attempts import list_attempts
 from cigri.lifecycle.verdicts import CheckpointPolicy
 from cigri.states import JobKind, Outcome
 from cigri.tables.campaigns import CampaignCluster
-from cigri.tables.clusters import ClusterForecast
+from cigri.tables.clusters import ClusterRate
 from cigri.tables.jobs import Attempt, Batch, Job
 from modules.runner.checkpoint_intervals import with_rhythms
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, launch_jobs, submitted_jobs
@@ -59,7 +59,7 @@ def part(conn: Connection) -> Part:
     cluster = a_cluster(conn)
     a_campaign(conn, 300)
     forecast = {"cluster_id": cluster, "at": NOON, "queue_delay": 30.0, "hazard": 1 / 14_400}
-    conn.execute(insert(ClusterForecast).values(forecast))
+    conn.execute(insert(ClusterRate).values(forecast))
     return Part(conn, cluster)
 
 

@@ -17,7 +17,7 @@ from cigri.flow.grid_identity import grid_key
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.prologues_and_epilogues import put_epilogues, put_prologues
 from cigri.flow.tasks import take_waiting
-from cigri.flow.withdrawals import put_back
+from cigri.flow.withdrawals import return_tasks
 from cigri.settings.sections import BudgetSettings, JobSettings
 from cigri.states import CampaignState, EventLevel, JobKind, JobState, Outcome, StepState
 from cigri.tables.campaigns import Campaign, CampaignCluster
@@ -123,7 +123,7 @@ def test_no_epilogue_where_nothing_ran(database: Database, how: str) -> None:
         if how == "refused":
             batch = put_batch(conn, launch, luke, grid_key(conn))
             assert batch is not None
-            put_back(conn, luke, batch.id, Outcome.REFUSED, "no", JobSettings())
+            return_tasks(conn, luke, batch.id, Outcome.REFUSED, "no", JobSettings())
             put_refusal(conn, campaign, luke, "luke", "no", BudgetSettings())
             end_jobs(conn, dahu, submitted_jobs(conn, campaign, dahu, 2))
         else:

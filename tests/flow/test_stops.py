@@ -7,9 +7,9 @@ from cigri.database import Database
 from cigri.errors import NotFound
 from cigri.flow.batches import put_batch
 from cigri.flow.campaigns import close_campaigns, move_campaign, own_campaign
-from cigri.flow.cancellations import count_left, kill_job
+from cigri.flow.cancellations import count_remaining, kill_job
 from cigri.flow.grid_identity import grid_key
-from cigri.flow.kill_requests import ask_kills, take_kills
+from cigri.flow.kill_requests import claim_due_kills, request_kills
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.live_jobs import mark_missing
 from cigri.flow.prologues_and_epilogues import put_prologues
@@ -19,7 +19,7 @@ from cigri.identity.callers import AccessScope, Caller
 from cigri.states import CampaignState, JobState, KillReason, Outcome, StepState, TaskState
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.grid import Event
-from cigri.tables.job_requests import Kill
+from cigri.tables.job_requests import KillRequest
 from cigri.tables.jobs import Job
 from tests.callers import ALICE, BOB, ROOT
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
@@ -78,22 +78,24 @@ def test_cancelling_ends_what_is_here_and_asks_for_what_is_there(database: Datab
         _to_launch(conn, campaign, cluster, jobs=2, tasks=2)
         assert move_campaign(conn, campaign, ALICE, CANCELLED)
     with database.begin() as conn:
-        tasks, live = count_left(conn, campaign)
+        tasks, live = count_remaining(conn, campaign)
         assert tasks == {TaskState.DONE: 1, TaskState.ASSIGNED: 3, TaskState.CANCELLED: 8}
         assert live == 3
-        wishes = conn.execute(select(Kill.c.job_id, Kill.c.reason, Kill.c.asked_by).order_by(Kill.c.job_id)).all()
+        wishes = conn.execute(
+            select(KillRequest.c.job_id, KillRequest.c.reason, KillRequest.c.asked_by).order_by(KillRequest.c.job_id)
+        ).all()
         assert [tuple(wish) for wish in wishes] == [
             (job, KillReason.USER, "alice") for job in (queued, running, launching)
         ]
         assert conn.scalars(select(Event.c.code).where(Event.c.closed_at.is_(None))).all() == []
         assert examine(conn) == []
         end_jobs(conn, cluster, [queued, running], Outcome.KILLED)
-        assert count_left(conn, campaign)[0] == {
+        assert count_remaining(conn, campaign)[0] == {
             TaskState.DONE: 1,
             TaskState.ASSIGNED: 1,
             TaskState.CANCELLED: 10,
         }
-        assert count_left(conn, other) == ({TaskState.WAITING: 2, TaskState.ASSIGNED: 1}, len(theirs))
+        assert count_remaining(conn, other) == ({TaskState.WAITING: 2, TaskState.ASSIGNED: 1}, len(theirs))
         assert examine(conn) == []
 
 
@@ -106,7 +108,7 @@ def test_a_campaign_with_very_many_jobs_can_be_cancelled(database: Database) -> 
         copy = f"INSERT INTO jobs ({copied}) SELECT {copied} FROM jobs, generate_series(2, {MANY})"
         conn.execute(text(copy))
         assert move_campaign(conn, campaign, ALICE, CANCELLED)
-        assert count_left(conn, campaign) == ({TaskState.CANCELLED: 1}, 0)
+        assert count_remaining(conn, campaign) == ({TaskState.CANCELLED: 1}, 0)
         assert examine(conn) == []
 
 
@@ -119,7 +121,7 @@ def test_a_prologue_that_was_never_launched_does_not_run_after_a_cancel(database
         move_campaign(conn, campaign, ALICE, CANCELLED)
         assert list_launches(conn, cluster, 10, 10) == []
         assert conn.execute(select(CampaignCluster.c.prologue)).scalar_one() is StepState.FAILED
-        assert count_left(conn, campaign) == ({TaskState.CANCELLED: 1}, 0)
+        assert count_remaining(conn, campaign) == ({TaskState.CANCELLED: 1}, 0)
 
 
 def test_no_kill_is_sent_for_a_job_that_is_missing_as_its_remote_id_may_be_another_jobs(database: Database) -> None:
@@ -130,9 +132,9 @@ def test_no_kill_is_sent_for_a_job_that_is_missing_as_its_remote_id_may_be_anoth
         mark_missing(conn, [missing])
         for job in (missing, listed):
             assert kill_job(conn, job, ALICE)
-        assert [order.job_id for order in take_kills(conn, cluster, 60.0)] == [listed]
+        assert [order.job_id for order in claim_due_kills(conn, cluster, 60.0)] == [listed]
         run_jobs(conn, [missing])  # it is listed again, by whatever id
-        assert [order.job_id for order in take_kills(conn, cluster, 60.0)] == [missing]
+        assert [order.job_id for order in claim_due_kills(conn, cluster, 60.0)] == [missing]
 
 
 def test_a_killed_job_takes_its_tasks_with_it(database: Database) -> None:
@@ -142,9 +144,9 @@ def test_a_killed_job_takes_its_tasks_with_it(database: Database) -> None:
         (queued,) = submitted_jobs(conn, campaign, cluster, 1)
         (waiting,) = _to_launch(conn, campaign, cluster, jobs=1, tasks=2)
         assert kill_job(conn, queued, ALICE)
-        assert [order.job_id for order in take_kills(conn, cluster, 60.0)] == [queued]
+        assert [order.job_id for order in claim_due_kills(conn, cluster, 60.0)] == [queued]
         assert kill_job(conn, waiting, ALICE)
-        assert count_left(conn, campaign)[0] == {
+        assert count_remaining(conn, campaign)[0] == {
             TaskState.WAITING: 2,
             TaskState.ASSIGNED: 1,
             TaskState.CANCELLED: 2,
@@ -160,9 +162,9 @@ def test_a_job_that_dies_before_it_was_sent_leaves_no_wish_behind_and_counts_as_
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 1)
         (waiting,) = _to_launch(conn, campaign, cluster, jobs=1, tasks=1)
-        ask_kills(conn, [waiting], KillReason.SUPERSEDED, "cigri")
+        request_kills(conn, [waiting], KillReason.SUPERSEDED, "cigri")
         assert kill_job(conn, waiting, ALICE)
-        assert conn.scalars(select(Kill.c.is_open)).all() == [False]
+        assert conn.scalars(select(KillRequest.c.is_open)).all() == [False]
         part = CampaignCluster.c
         totals = select(part.done, part.failed, part.resubmitted)
         assert tuple(conn.execute(totals).one()) == (0, 0, 0)
@@ -191,7 +193,7 @@ def test_nobody_steers_the_campaigns_of_somebody_else(database: Database) -> Non
             with pytest.raises(NotFound, match=f"you have no job {wanted}"):
                 kill_job(conn, wanted, caller)
         assert own_campaign(conn, campaign, ALICE) is RUNNING
-        assert conn.scalars(select(Kill.c.job_id)).all() == []
+        assert conn.scalars(select(KillRequest.c.job_id)).all() == []
         assert kill_job(conn, job, ROOT)
         assert move_campaign(conn, campaign, Caller("carol", is_operator=True), PAUSED)
 

@@ -8,8 +8,8 @@ from cigri.errors import NotFound
 from cigri.flow import buckets
 from cigri.flow.archive import archive_campaign, list_leftovers, purge_campaign, put_purged
 from cigri.flow.campaigns import close_campaigns, move_campaign, own_campaign
-from cigri.flow.cancellations import count_left
-from cigri.flow.submissions import NewCampaign, NewCampaignCluster, find_company, put_campaign, put_tasks
+from cigri.flow.cancellations import count_remaining
+from cigri.flow.submissions import NewCampaign, NewCampaignCluster, find_extensible_campaign, put_campaign, put_tasks
 from cigri.flow.views.invariants import examine
 from cigri.identity.callers import Caller
 from cigri.states import CampaignState, CampaignType, StepState, TaskState
@@ -96,7 +96,7 @@ def test_more_tasks_open_an_ended_campaign_again(database: Database) -> None:
         end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 2))
         assert close_campaigns(conn) == 1
         assert own_campaign(conn, campaign, ALICE) is CampaignState.TERMINATED
-        company = find_company(conn, campaign, ALICE)
+        company = find_extensible_campaign(conn, campaign, ALICE)
         assert (company.parameter, company.settings["dahu"]["exec_file"]) == ("0", "/bin/true")
         assert put_tasks(conn, campaign, ALICE, ["a", "b", "c"]) == 3
         assert own_campaign(conn, campaign, ALICE) is CampaignState.IN_TREATMENT
@@ -104,7 +104,7 @@ def test_more_tasks_open_an_ended_campaign_again(database: Database) -> None:
             select(Task.c.number).where(Task.c.campaign_id == campaign).order_by(Task.c.number)
         ).all()
         assert numbers == [0, 1, 2, 3, 4]
-        assert count_left(conn, campaign) == ({TaskState.DONE: 2, TaskState.WAITING: 3}, 0)
+        assert count_remaining(conn, campaign) == ({TaskState.DONE: 2, TaskState.WAITING: 3}, 0)
         assert examine(conn) == []
 
 
@@ -113,7 +113,7 @@ def test_no_more_tasks_open_nothing(database: Database) -> None:
         a_cluster(conn)
         campaign = a_campaign(conn, 0)
         close_campaigns(conn)
-        assert find_company(conn, campaign, ALICE).parameter is None
+        assert find_extensible_campaign(conn, campaign, ALICE).parameter is None
         assert put_tasks(conn, campaign, ALICE, []) == 0
         assert own_campaign(conn, campaign, ALICE) is CampaignState.TERMINATED
 
@@ -177,7 +177,7 @@ def test_cancelled_and_archived_campaigns_take_no_tasks(database: Database) -> N
             with pytest.raises(NotFound, match=why):
                 put_tasks(conn, campaign, ALICE, ["a"])
             with pytest.raises(NotFound, match=why):
-                find_company(conn, campaign, ALICE)
+                find_extensible_campaign(conn, campaign, ALICE)
 
 
 def test_only_the_owner_and_root_add_tasks(database: Database) -> None:

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, text
 from cigri.database import Database
 from cigri.flow.ends import EndedJob, put_ended
 from cigri.flow.fair_share_usage import Consumption, add_up_usage, list_usage
-from cigri.flow.views.cluster_demands import list_claims, list_wants
+from cigri.flow.views.cluster_demands import list_cluster_demands, list_pending_campaigns
 from cigri.states import JobKind, Outcome
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 
@@ -98,12 +98,12 @@ def test_a_campaign_waits_since_jobs_were_last_made_of_it(database: Database) ->
         set_time(conn, NOON - timedelta(seconds=500))
         campaign = a_campaign(conn, 9)
         set_time(conn, NOON)
-        wants = list_wants(conn, 10, 60.0)
-        assert [claim.waited for claim in list_claims(conn, wants)] == [500.0]
+        wants = list_cluster_demands(conn, 10, 60.0)
+        assert [claim.waited for claim in list_pending_campaigns(conn, wants)] == [500.0]
         set_time(conn, NOON - timedelta(seconds=20))
         submitted_jobs(conn, campaign, 1, 1)
         set_time(conn, NOON)
-        assert [claim.waited for claim in list_claims(conn, wants)] == [20.0]
+        assert [claim.waited for claim in list_pending_campaigns(conn, wants)] == [20.0]
 
 
 def test_a_claim_has_the_published_end_and_the_pressure_of_its_campaign(database: Database) -> None:
@@ -117,5 +117,5 @@ def test_a_claim_has_the_published_end_and_the_pressure_of_its_campaign(database
             ),
             {"at": NOON},
         )
-        (claim,) = list_claims(conn, list_wants(conn, 10, 60.0))
+        (claim,) = list_pending_campaigns(conn, list_cluster_demands(conn, 10, 60.0))
     assert (claim.eta, claim.pressure) == (NOON, 8.5)

@@ -17,7 +17,7 @@ from cigri.flow.cancellations import kill_job
 from cigri.flow.cluster_states import put_cluster_state
 from cigri.flow.cluster_visits import put_failure
 from cigri.flow.clusters import enable_cluster, find_cluster
-from cigri.flow.error_budgets import ErrorBudgetUpdate, put_trials
+from cigri.flow.error_budgets import ErrorBudgetUpdate, update_error_budgets
 from cigri.flow.forecasts import NewForecast, put_forecasts
 from cigri.flow.views.campaigns import list_campaigns, list_errors, list_parts
 from cigri.flow.views.clusters import list_cluster_views, list_usage
@@ -88,7 +88,7 @@ def test_a_part_says_until_when_it_is_set_aside_and_why(database: Database) -> N
         cluster = a_cluster(conn)
         campaign, other = a_campaign(conn, 1), a_campaign(conn, 1)
         trials = {campaign: ErrorBudgetUpdate(has_success=False, failures=10, example="exit code 3")}
-        put_trials(conn, cluster, "dahu", trials, BudgetSettings())
+        update_error_budgets(conn, cluster, "dahu", trials, BudgetSettings())
         aside, free = list_parts(conn, [campaign, other])
     assert aside.set_aside_until == NOON + timedelta(seconds=60)
     assert "exit code 3" in (aside.why or "")

@@ -7,8 +7,8 @@ from sqlalchemy import text
 
 from cigri.database import Database
 from cigri.flow.campaigns import set_own_priority, set_priority
-from cigri.flow.views.cluster_demands import ClusterDemand, list_claims, list_wants
-from cigri.flow.views.schedulable_clusters import list_rooms
+from cigri.flow.views.cluster_demands import ClusterDemand, list_cluster_demands, list_pending_campaigns
+from cigri.flow.views.schedulable_clusters import list_schedulable_clusters
 from tests.callers import ALICE
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 
@@ -24,7 +24,10 @@ def test_what_is_forecast_to_be_kept_and_sent_is_wanted(database: Database) -> N
         a_cluster(conn), a_cluster(conn, "luke")
         a_campaign(conn, 9, clusters=("dahu", "luke"))
         conn.execute(text(FORECAST))
-        found = {want.cluster_id: (want.ratio, want.keep, want.send) for want in list_wants(conn, 10, 60.0)}
+        found = {
+            want.cluster_id: (want.ratio, want.keep_waiting, want.send_now)
+            for want in list_cluster_demands(conn, 10, 60.0)
+        }
     assert found == {1: (0.5, 3, 4), 2: (1.0, None, None)}
 
 
@@ -36,7 +39,7 @@ def test_a_claim_says_whose_campaign_it_is_and_what_it_wants(database: Database)
         a_campaign(conn, [], user="carol")
         set_priority(conn, 2, 7)
         set_own_priority(conn, 1, ALICE, 4)
-        claims = list_claims(conn, list_wants(conn, 10, 60.0))
+        claims = list_pending_campaigns(conn, list_cluster_demands(conn, 10, 60.0))
     found = [(claim.campaign_id, claim.user, claim.priority, claim.own_priority, claim.clusters) for claim in claims]
     assert found == [(1, "alice", 0, 4, (1, 2)), (2, "bob", 7, 0, (1,))]
 
@@ -46,7 +49,7 @@ def test_waiting_jobs_are_counted_with_their_cores(database: Database) -> None:
         cluster = a_cluster(conn)
         submitted_jobs(conn, a_campaign(conn, 3), cluster, 3)
         conn.execute(text("UPDATE jobs SET width = 4 WHERE id < 3"))
-        (room,) = list_rooms(conn)
+        (room,) = list_schedulable_clusters(conn)
     assert (room.waiting, room.waiting_cores) == (3, 9)
 
 
@@ -64,9 +67,9 @@ def test_what_is_known_of_a_cluster_and_of_the_campaign_there_is_wanted(database
         )
         later = NOON + timedelta(seconds=300)
         set_time(conn, later)
-        (young,), (old,) = (list_wants(conn, 10, 60.0, scouting=seconds) for seconds in (301.0, 300.0))
-    assert (young.proven, young.mean, young.delay, young.hazard) == (1, 12.0, 30.0, 0.5)
-    assert old.proven == 4
+        (young,), (old,) = (list_cluster_demands(conn, 10, 60.0, scouting=seconds) for seconds in (301.0, 300.0))
+    assert (young.successes, young.mean, young.delay, young.hazard) == (1, 12.0, 30.0, 0.5)
+    assert old.successes == 4
 
 
 def test_wants_of_one_kind_differ_in_the_campaign_and_its_tasks_alone(database: Database) -> None:
@@ -75,11 +78,11 @@ def test_wants_of_one_kind_differ_in_the_campaign_and_its_tasks_alone(database: 
         campaigns = [a_campaign(conn, tasks, clusters=("dahu", "luke")) for tasks in (5, 5, 8, 9)]
         submitted_jobs(conn, campaigns[1], here, 2)
         conn.execute(text("UPDATE campaign_clusters SET max_jobs = 7 WHERE campaign_id = 4 AND cluster_id = 2"))
-        wants = list_wants(conn, 10, 60.0)
+        wants = list_cluster_demands(conn, 10, 60.0)
     assert [(want.campaign_id, want.cluster_id) for want in wants] == [(id, one) for id in campaigns for one in (1, 2)]
     kinds: dict[int, set[ClusterDemand]] = {}
     for want in wants:
-        kinds.setdefault(want.kind, set()).add(want)
+        kinds.setdefault(want.equivalence_group, set()).add(want)
     assert {(want.campaign_id, want.cluster_id) for want in kinds.pop(0)} == {(2, 1)}
     assert sorted([want.campaign_id for want in kind] for kind in map(sorted, kinds.values())) == [
         [1, 2, 3],

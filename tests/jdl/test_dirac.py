@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cigri.errors import DescriptionError
 from cigri.jdl import CampaignDescription, CommandTemplate, parse
 from cigri.jdl.dirac import is_dirac
-from cigri.jdl.dirac.grammar import JdlAttribute, JdlValue, Section
+from cigri.jdl.dirac.grammar import JdlAttribute, JdlSection, JdlValue
 from cigri.jdl.dirac.grammar import parse as parse_jdl
 from cigri.requirements import BUILT_IN, parse_requirement
 
@@ -315,7 +315,7 @@ def test_long_texts_take_no_time(begin: str, end: str) -> None:
     assert PLACE.match(complaints(f'Executable = "x";\n{begin * 200_000}{end}'))
 
 
-def written(section: Section) -> str:
+def written(section: JdlSection) -> str:
     """A text that has this meaning."""
     return "".join(f"{attribute.name} = {_text_of(attribute)};\n" for attribute in section.values())
 

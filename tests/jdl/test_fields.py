@@ -11,7 +11,7 @@ from cigri.drivers import ResourceRequest
 from cigri.errors import DescriptionError
 from cigri.jdl import ClusterSettings, directory, parse
 from cigri.jdl.checkpoint import CheckpointSettings
-from cigri.jdl.command import OWN_DIRECTORY, CommandTemplate, by_hand
+from cigri.jdl.command import OWN_DIRECTORY, CommandTemplate, manual_command
 from cigri.jdl.outputs import CollectSettings
 from cigri.shell.words import OutputPattern
 
@@ -235,7 +235,7 @@ def test_checkpoint_at_the_top_is_held_against_each_clusters_walltime() -> None:
 def test_a_task_with_a_directory_of_its_own_is_given_no_other() -> None:
     own = settings(own_directory="true")
     assert directory(own, "1", campaign_id=1, number=0) == OWN_DIRECTORY
-    assert by_hand(own, "1", 1, 0).line.startswith('cd "$(mktemp -d)" && env ')
+    assert manual_command(own, "1", 1, 0).line.startswith('cd "$(mktemp -d)" && env ')
     assert directory(settings(), "1", campaign_id=1, number=0) != OWN_DIRECTORY
     content = {"name": "n", "nb_jobs": 1, "exec_file": "e", "exec_directory": "~/a"}
     for described in (

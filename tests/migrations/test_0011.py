@@ -3,7 +3,7 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.doubtful_results import DoubtfulResults, put_doubts
+from cigri.flow.doubtful_results import DoubtfulResults, mark_doubtful
 from cigri.flow.excluded_nodes import list_excluded, put_exclusion
 from cigri.settings.sections import NodeSettings
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
@@ -16,7 +16,7 @@ def test_doubted_results_of_before_are_successes(database: Database) -> None:
         jobs = submitted_jobs(conn, campaign, cluster, 2)
         run_jobs(conn, jobs)
         end_jobs(conn, cluster, jobs, seconds=0.1)
-        assert put_doubts(conn, DoubtfulResults(campaign, cluster, "dahu", 0.5, None, "Too soon")) == 2
+        assert mark_doubtful(conn, DoubtfulResults(campaign, cluster, "dahu", 0.5, None, "Too soon")) == 2
         put_exclusion(conn, cluster, "dahu", "node-1", "sick", NodeSettings())
     schema.downgrade(database, "0009")
     with database.begin() as conn:
@@ -27,4 +27,4 @@ def test_doubted_results_of_before_are_successes(database: Database) -> None:
         found = conn.execute(text("SELECT doubted, doubted_below, sink_since, is_trusted FROM campaign_clusters"))
         assert found.all() == [(0, None, None, False)]
         assert list_excluded(conn, cluster) == []
-        assert put_doubts(conn, DoubtfulResults(campaign, cluster, "dahu", 0.5, None, "Too soon")) == 2
+        assert mark_doubtful(conn, DoubtfulResults(campaign, cluster, "dahu", 0.5, None, "Too soon")) == 2

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.views.cluster_demands import list_wants
+from cigri.flow.views.cluster_demands import list_cluster_demands
 from cigri.states import Outcome
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
@@ -17,10 +17,10 @@ def test_tasks_of_before_may_go_anywhere(database: Database) -> None:
         jobs = submitted_jobs(conn, a_campaign(conn, 2), cluster, 1)
         run_jobs(conn, jobs)
         end_jobs(conn, cluster, jobs, Outcome.LOST, exit_code=None)
-        assert [want.shunned for want in list_wants(conn, 10, 0.0)] == [1]
+        assert [want.avoiding for want in list_cluster_demands(conn, 10, 0.0)] == [1]
     schema.downgrade(database, "0012")
     with database.begin() as conn:
         assert conn.scalar(text("SELECT count(*) FROM tasks WHERE state = 'waiting'")) == 2
     schema.upgrade(database)
     with database.begin() as conn:
-        assert [want.shunned for want in list_wants(conn, 10, 0.0)] == [0]
+        assert [want.avoiding for want in list_cluster_demands(conn, 10, 0.0)] == [0]

@@ -3,7 +3,7 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.grid_identity import require_home
+from cigri.flow.grid_identity import require_grid_identity
 from tests.factories import a_campaign, a_cluster, submitted_jobs
 
 
@@ -17,6 +17,6 @@ def test_a_grid_of_before_lives_where_it_is_first_started(database: Database) ->
     schema.upgrade(database)
     with database.begin() as conn:
         assert conn.execute(text("SELECT identity, place FROM grid")).one() == (None, None)
-        require_home(conn, "/data")
-        require_home(conn, "/data")
+        require_grid_identity(conn, "/data")
+        require_grid_identity(conn, "/data")
         assert conn.execute(text("SELECT place FROM grid")).scalar_one() == "/data"

@@ -3,7 +3,7 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.kill_requests import ask_kills
+from cigri.flow.kill_requests import request_kills
 from cigri.flow.relisted_jobs import RelistedJobs, put_listed_again
 from cigri.flow.views.unwanted_jobs import list_over
 from cigri.states import KillReason
@@ -18,7 +18,7 @@ def test_only_what_is_listed_again_is_left_to_its_walltime(database: Database) -
         first, second = submitted_jobs(conn, a_campaign(conn, 2), cluster, 2)
         run_jobs(conn, [first])
         end_jobs(conn, cluster, [first])
-        ask_kills(conn, [second], KillReason.USER, "ann")
+        request_kills(conn, [second], KillReason.USER, "ann")
         tag, user = conn.execute(text("SELECT tag, local_user FROM batches")).one()
         over = list_over(conn, cluster, user, [(tag, 1, "77"), (tag, 2, "78"), ("other", 1, "79")], 0.0)
         assert put_listed_again(conn, cluster, user, over) == RelistedJobs(jobs=1, new=1, example="77")

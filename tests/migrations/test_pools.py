@@ -3,7 +3,7 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.views.job_destinations import JobDestination, find_destination, list_barred
+from cigri.flow.views.job_destinations import JobDestination, find_destination, list_without_queue
 from tests.pools.made import match, pools_of, submit, two_clusters
 
 
@@ -20,11 +20,11 @@ def test_campaigns_of_before_go_wherever_they_went(database: Database) -> None:
     with database.begin() as conn:
         assert schema.differences(conn) == []
         assert pools_of(conn, old) == []
-        assert list_barred(conn) == set()
+        assert list_without_queue(conn) == set()
         assert find_destination(conn, old, 1, thin) == JobDestination("", {})
         new = submit(conn, {"memory": "100 GB"})
         assert len(pools_of(conn, new)) == 1
-        assert list_barred(conn) == {(new, thin)}
+        assert list_without_queue(conn) == {(new, thin)}
 
 
 def test_pools_of_before_learn_which_clusters_are_closed(database: Database) -> None:

@@ -3,7 +3,7 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.kill_requests import ask_kills
+from cigri.flow.kill_requests import request_kills
 from cigri.states import KillReason, Outcome
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 
@@ -15,7 +15,7 @@ def test_replicas_go_back_and_forth(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
         jobs = submitted_jobs(conn, a_campaign(conn, 3, max_replicas=1), cluster, 3)
-        ask_kills(conn, jobs[1:], KillReason.SUPERSEDED, "cigri")
+        request_kills(conn, jobs[1:], KillReason.SUPERSEDED, "cigri")
         end_jobs(conn, cluster, jobs[:1], Outcome.PREEMPTED)
         conn.execute(text("UPDATE attempts SET outcome = 'superseded' WHERE task_id = 2"))
     schema.downgrade(database, "0011")

@@ -4,7 +4,7 @@ from sqlalchemy import text
 
 from cigri.database import Database, schema
 from cigri.flow.campaigns import set_own_priority
-from cigri.flow.kill_requests import ask_kills
+from cigri.flow.kill_requests import request_kills
 from cigri.flow.pending_reasons import NewPendingReason, list_cuts, put_cuts
 from cigri.states import KillReason, PendingReasonCode
 from tests.callers import ALICE
@@ -27,8 +27,8 @@ def test_what_was_taken_back_had_waited_too_long_before(database: Database) -> N
     with database.begin() as conn:
         cluster, campaign = a_cluster(conn), a_campaign(conn, 2)
         first, second = submitted_jobs(conn, campaign, cluster, 2)
-        ask_kills(conn, [first], KillReason.FAIRNESS, "metascheduler")
-        ask_kills(conn, [second], KillReason.FLOOD, "killer")
+        request_kills(conn, [first], KillReason.FAIRNESS, "metascheduler")
+        request_kills(conn, [second], KillReason.FLOOD, "killer")
         put_cuts(conn, [NewPendingReason(campaign, cluster, PendingReasonCode.SHARE, "", 1, 1)])
     schema.downgrade(database, "0018")
     with database.begin() as conn:

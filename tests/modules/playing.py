@@ -13,7 +13,7 @@ from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType
 from modules.metascheduler.policies import PolicyFacts, load
-from modules.metascheduler.progressive_filling import share
+from modules.metascheduler.progressive_filling import share_clusters
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 CYCLE = 10.0  # seconds
@@ -75,7 +75,7 @@ class Play:
         claims = [self._claim(player) for player in self.players if player.tasks]
         usage = {who: Consumption(used, used) for who, used in self.used.items()}
         facts = PolicyFacts(self.affinities, self.targets, usage)
-        for offer in share(rooms, wants, claims, self.settings, load(self.settings.order), facts).offers():
+        for offer in share_clusters(rooms, wants, claims, self.settings, load(self.settings.order), facts).offers():
             player = self.players[offer.campaign_id - 1]
             player.tasks -= offer.jobs
             player.jobs += [(self.cycle + player.cycles, offer.cluster_id)] * offer.jobs

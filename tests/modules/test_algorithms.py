@@ -35,7 +35,7 @@ flows = st.builds(
     keep_waiting=st.integers(0, 500),
     max_waiting=st.integers(1, 500),
     cycle=st.floats(0.1, 600),
-    look=st.floats(0, 600),
+    visit_interval=st.floats(0, 600),
     sending=st.floats(0, 600),
     mean=st.none() | seconds,
     deviation=st.none() | seconds,
@@ -233,16 +233,16 @@ def test_lean_counts_what_others_give_back() -> None:
 
 def test_lean_expects_a_burst_to_go_as_it_came() -> None:
     """29 cores were taken at once; others have 50 now, or only 5 of them."""
-    assert keep(swing=29, others=50) == 32
-    assert keep(swing=29, others=5) == 8
-    assert keep(swing=29) == 3
+    assert keep(largest_load_change=29, others=50) == 32
+    assert keep(largest_load_change=29, others=5) == 8
+    assert keep(largest_load_change=29) == 3
 
 
 def test_lean_does_not_expect_two_surprises_at_once() -> None:
     """Two deviations of 12 and a burst of 32 are 40, not 56."""
     assert keep(ending=0.0, ending_deviation=12.0) == 32
-    assert keep(ending=0.0, ending_deviation=0.0, swing=32, others=50) == 32
-    assert keep(ending=0.0, ending_deviation=12.0, swing=32, others=50) == 46
+    assert keep(ending=0.0, ending_deviation=0.0, largest_load_change=32, others=50) == 32
+    assert keep(ending=0.0, ending_deviation=12.0, largest_load_change=32, others=50) == 46
 
 
 def test_lean_knows_the_width() -> None:
@@ -270,7 +270,7 @@ def test_lean_keeps_what_the_operator_says_or_as_much_as_runs_while_nothing_has_
 
 def test_lean_reckons_with_the_next_look_at_the_cluster() -> None:
     """Twice 0.1 a second until jobs start that are sent after it, and one."""
-    assert keep(ending=100.0, start_rate=0.1, look=60.0) == 16
+    assert keep(ending=100.0, start_rate=0.1, visit_interval=60.0) == 16
 
 
 def test_lean_reckons_with_the_time_to_send_a_job() -> None:
@@ -281,7 +281,7 @@ def test_lean_reckons_with_the_time_to_send_a_job() -> None:
 def test_lean_learns_nothing_from_a_cluster_that_was_not_looked_at_since() -> None:
     first = lean.predict(BUSY._replace(ending=20.0, waiting=20))
     again = BUSY._replace(ending=20.0, waiting=22, submitted=2, memory=first.memory)
-    unseen = lean.predict(again._replace(is_news=False))
+    unseen = lean.predict(again._replace(is_fresh=False))
     assert unseen.keep == 23
     assert unseen.memory == {**first.memory, "waiting": 22.0}
     assert lean.predict(again).keep == 2

@@ -12,7 +12,7 @@ from cigri.runtime.pass_context import PassContext
 from cigri.settings.sections import Settings
 from modules import predictor
 from modules.predictor.algorithms import AlgorithmInputs, Prediction, load
-from modules.predictor.sharing import spare
+from modules.predictor.sharing import share_free_cores
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 from tests.modules.test_predictor import progress
 
@@ -120,5 +120,5 @@ def test_where_one_fails_those_alike_fail_with_it_and_are_then_looked_at_by_them
 
 def test_all_that_are_alike_share_what_is_free() -> None:
     [part] = [progress(remaining=10)]
-    assert spare([part._replace(alike=4)], {1: 8}, "fairshare") == {1: {1: 2.0}}
-    assert spare([part._replace(alike=4)], {1: 8}, "fifo") == {1: {1: 8.0}}
+    assert share_free_cores([part._replace(alike=4)], {1: 8}, "fairshare") == {1: {1: 2.0}}
+    assert share_free_cores([part._replace(alike=4)], {1: 8}, "fifo") == {1: {1: 8.0}}

@@ -18,8 +18,8 @@ from cigri.database import Database
 from cigri.flow.offers import NewOffer, put_offers
 from cigri.flow.quarantines import list_quarantines
 from cigri.flow.remote_command_counts import list_commands
-from cigri.flow.views.heartbeats import find_pulse
-from cigri.presentation.outages import standstills
+from cigri.flow.views.heartbeats import read_heartbeats
+from cigri.presentation.outages import describe_outages
 from cigri.settings.sections import AlmightySettings, Settings
 from modules.almighty import Almighty
 from modules.almighty.worker import PRELOADED, ModuleWorker
@@ -185,7 +185,7 @@ def test_what_is_asked_of_clusters_is_counted(almighty: "subprocess.Popen[bytes]
 def test_a_killed_almighty_is_missed_by_users_at_once(almighty: "subprocess.Popen[bytes]", local: Grid) -> None:
     def said() -> list[str]:
         with local.database.begin() as conn:
-            return standstills(find_pulse(conn))
+            return describe_outages(read_heartbeats(conn))
 
     assert said() == []
     os.killpg(almighty.pid, signal.SIGKILL)

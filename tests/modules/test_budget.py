@@ -12,7 +12,7 @@ from cigri.identity.callers import Caller
 from cigri.lifecycle.verdicts import TaskVerdict
 from cigri.settings.sections import BudgetSettings
 from cigri.states import JobKind, Outcome, TaskState
-from modules.updator.end_events import events, trials
+from modules.updator.end_events import count_failures, events
 from modules.updator.job_conclusions import VisitEnds
 from tests.factories import a_cluster
 from tests.grid import Grid
@@ -42,16 +42,16 @@ def an_end(task: int, outcome: Outcome, ended: float | None) -> EndedAttempt:
 def test_only_failures_after_the_last_success_count() -> None:
     fails = [an_end(task, Outcome.FAILURE, 10.0 + task) for task in range(4)]
     success = an_end(9, Outcome.SUCCESS, 11.5)
-    (trial,) = trials([*fails, success], {}).values()
+    (trial,) = count_failures([*fails, success], {}).values()
     assert (trial.has_success, trial.failures) == (True, 2)
-    (trial,) = trials([an_end(1, Outcome.WALLTIME, None), success], {}).values()
+    (trial,) = count_failures([an_end(1, Outcome.WALLTIME, None), success], {}).values()
     assert (trial.has_success, trial.failures) == (True, 1)
-    (trial,) = trials([an_end(1, Outcome.PREEMPTED, 1.0)], {}).values()
+    (trial,) = count_failures([an_end(1, Outcome.PREEMPTED, 1.0)], {}).values()
     assert (trial.has_success, trial.failures) == (False, 0)
 
 
 def test_the_last_failure_is_named_by_its_job_which_users_can_look_at() -> None:
-    (trial,) = trials([an_end(7, Outcome.FAILURE, 1.0)], {(7, 1): "no disk"}).values()
+    (trial,) = count_failures([an_end(7, Outcome.FAILURE, 1.0)], {(7, 1): "no disk"}).values()
     assert trial.example == "job 7: failure, exit code 1, no disk"
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cigri.errors import ConfigError
 from cigri.flow.offers import ClaimedOffer
 from cigri.flow.tasks import WaitingTask
-from cigri.lifecycle.active_scheduler import serving
+from cigri.lifecycle.active_scheduler import active_scheduler
 from cigri.states import CampaignType
 from modules.campaign_schedulers import JobSlots, assign, load, names
 from modules.campaign_schedulers.jobs.grouping import JobSize
@@ -90,7 +90,7 @@ def test_a_campaign_moves_between_schedulers_by_itself(
     type: CampaignType, named: str, has_done: bool, has_waiting: bool, is_replicated: bool, expected: str
 ) -> None:
     marks = {"has_done": has_done, "has_waiting": has_waiting, "is_replicated": is_replicated}
-    assert serving(type, named, "workqueue", **marks) == expected
+    assert active_scheduler(type, named, "workqueue", **marks) == expected
 
 
 def test_an_unknown_scheduler_is_named_with_those_there_are() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cigri.estimates.checkpoint_interval import CheckpointCost, choose_rhythm
-from cigri.flow.checkpoint_requests import ask_checkpoints
+from cigri.flow.checkpoint_requests import request_checkpoints
 from cigri.flow.clusters import enable_cluster
 from cigri.identity.callers import Caller
 from tests.grid import Grid, local_site, until
@@ -51,7 +51,7 @@ def test_a_task_stops_when_its_user_asks_and_the_user_sees_that_it_has_heard(loc
     local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'"))
     until(lambda: begun(local))
     with local.database.begin() as conn:
-        assert ask_checkpoints(conn, Caller(local.site.user), campaign_id=campaign) == 1
+        assert request_checkpoints(conn, Caller(local.site.user), campaign_id=campaign) == 1
     local.run_to_end()
     assert outcomes(local) == ["checkpointed", "success"]
     told = local.rows("SELECT message FROM events WHERE code = 'CHECKPOINT' ORDER BY id")
@@ -65,7 +65,7 @@ def test_a_task_that_goes_on_after_a_request_is_seen_to_have_heard(local: Grid) 
     local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'"))
     until(lambda: begun(local))
     with local.database.begin() as conn:
-        ask_checkpoints(conn, Caller(local.site.user), campaign_id=campaign)
+        request_checkpoints(conn, Caller(local.site.user), campaign_id=campaign)
     local.run_until(lambda: local.one("SELECT count(*) FROM checkpoint_requests WHERE heard_at IS NOT NULL"))
     local.run_to_end()
     assert outcomes(local) == ["success"]

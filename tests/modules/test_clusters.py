@@ -13,7 +13,7 @@ import pytest
 from cigri.errors import RemoteOutcomeUnknown
 from cigri.flow.cluster_visits import put_account_failure
 from cigri.flow.clusters import ClusterRow, list_clusters
-from cigri.flow.kill_requests import ask_kills
+from cigri.flow.kill_requests import request_kills
 from cigri.gateway.transport_gateway import ACCOUNTS, TransportGateway
 from cigri.shell.results import ShellResult
 from cigri.states import KillReason
@@ -134,7 +134,9 @@ def test_the_number_of_commands_does_not_grow_with_the_jobs(local: Grid) -> None
 def test_accounts_are_asked_a_few_at_a_time(local: Grid) -> None:
     meeting = threading.Barrier(ACCOUNTS)
     users = [f"user{number}" for number in range(ACCOUNTS)]
-    assert local.gateway.side_by_side(users, lambda user: (meeting.wait(10) >= 0, user)) == [(True, u) for u in users]
+    assert local.gateway.run_concurrently(users, lambda user: (meeting.wait(10) >= 0, user)) == [
+        (True, u) for u in users
+    ]
 
 
 class Slow(TransportGateway):
@@ -150,7 +152,7 @@ class Slow(TransportGateway):
             self.asked += 1
             if self.asked == 1 or not self.let_go.wait(60):
                 raise RemoteOutcomeUnknown(cluster.name, "no answer within 60 s from the script of ghost")
-        return super().run(cluster, self.visitor(cluster), script)
+        return super().run(cluster, self.monitoring_account(cluster), script)
 
 
 def test_nobody_waits_for_an_account_that_hung_before(local: Grid) -> None:
@@ -185,7 +187,7 @@ def test_an_account_in_its_pause_is_sent_nothing(local: Grid, verb: str) -> None
         (cluster,) = list_clusters(conn, "updator")
         put_account_failure(conn, cluster, local.site.user, "it hangs")
         if verb == "kill":
-            ask_kills(conn, [1], KillReason.USER, "test")
+            request_kills(conn, [1], KillReason.USER, "test")
         else:
             conn.exec_driver_sql("INSERT INTO checkpoint_requests (job_id, asked_by, asked_at) VALUES (1, 'x', now())")
     sent = f"SELECT sent_at IS NOT NULL FROM {'kills' if verb == 'kill' else 'checkpoint_requests'}"
@@ -205,7 +207,7 @@ class Hanging(TransportGateway):
     def run(self, cluster: ClusterRow, user: str, script: str) -> ShellResult:
         if user == "ghost" and self.hangs:
             raise RemoteOutcomeUnknown(cluster.name, "no answer within 60 s from the script of ghost")
-        return super().run(cluster, self.visitor(cluster), script)
+        return super().run(cluster, self.monitoring_account(cluster), script)
 
 
 def test_an_account_that_hangs_delays_only_its_own_user(local: Grid) -> None:

@@ -17,7 +17,7 @@ from cigri.flow.views.campaigns import list_campaigns, list_parts
 from cigri.gateway.requests import FetchOutputFilePart, FetchOutputFiles
 from cigri.identity.callers import Caller
 from cigri.lifecycle.verdicts import STAYS
-from cigri.presentation.run_status import obstacle
+from cigri.presentation.run_status import run_status
 from cigri.states import CampaignState, Outcome, TaskState
 from cigri.wrapper.output_fetching import OutputFilePart
 from modules import janitor, stager
@@ -71,8 +71,8 @@ class Gate:
     def __init__(self, grid: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
         self.came: list[int] = []
         self.spoil: Callable[[object, list[OutputFilePart]], list[OutputFilePart]] = lambda _, pieces: pieces
-        self._ask: Any = grid.gateway.ask
-        monkeypatch.setattr(grid.gateway, "ask", self._pass)
+        self._ask: Any = grid.gateway.request
+        monkeypatch.setattr(grid.gateway, "request", self._pass)
 
     def _pass(self, cluster: Any, user: str, order: Any) -> Any:
         answer = self._ask(cluster, user, order)
@@ -344,7 +344,7 @@ def test_uncollected_outputs_stop_new_jobs(local: Grid, tmp_path: Path) -> None:
     with local.database.begin() as conn:
         (part,) = list_parts(conn, [campaign])
         (view,) = list_campaigns(conn, [campaign])
-    assert obstacle(view, part, NOON).state == "outputs"
+    assert run_status(view, part, NOON).state == "outputs"
     local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state <> 'ended'") == 0)
     assert local.counts()["waiting"] > 0
     (tmp_path / "file").unlink()

@@ -18,7 +18,7 @@ from cigri.flow.clusters import ClusterRow, put_cluster
 from cigri.flow.launches import NewJob, put_jobs
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.campaign_progress import list_progress
-from cigri.flow.views.cluster_demands import list_wants
+from cigri.flow.views.cluster_demands import list_cluster_demands
 from cigri.flow.views.forecast_groups import list_alike
 from cigri.gateway.transport_gateway import TransportGateway
 from cigri.runtime.pass_context import PassContext
@@ -28,7 +28,7 @@ from cigri.states import CampaignState
 from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, updator
 from modules.metascheduler.pending_reasons import explain
 from modules.metascheduler.policies import load
-from modules.metascheduler.progressive_filling import share
+from modules.metascheduler.progressive_filling import share_clusters
 from tests.bench.share import large_grid
 from tests.callers import ALICE
 from tests.factories import a_campaign, a_cluster
@@ -41,7 +41,7 @@ DECIDING = (predictor, matcher, metascheduler, campaign_schedulers)
 VISITING = (updator, runner, killer)
 CLUSTERS = ("dahu", "luke", "ceci")
 LOOKS = pytest.mark.parametrize(
-    "look", [lambda conn: list_wants(conn, 10, 60.0), lambda conn: list_progress(conn, 60.0), list_alike]
+    "look", [lambda conn: list_cluster_demands(conn, 10, 60.0), lambda conn: list_progress(conn, 60.0), list_alike]
 )
 
 
@@ -157,7 +157,9 @@ def test_forecasts_that_say_the_same_are_not_written_again(database: Database) -
 @pytest.mark.process
 def test_rows_of_a_pass_are_hardly_ever_searched_for_garbage() -> None:
     script = "collections = []; gc.callbacks.append(lambda phase, about: collections.append(about['generation']))"
-    script = f"import gc; from cigri.runtime.pass_context import collect_seldom; collect_seldom(); {script}"
+    script = (
+        f"import gc; from cigri.runtime.pass_context import tune_garbage_collector; tune_garbage_collector(); {script}"
+    )
     script += "; rows = [(n, n) for n in range(200_000)]; print(*collections)"
     told = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True)
     assert 0 < len(told.stdout.split()) <= 10
@@ -168,25 +170,28 @@ def test_rows_of_a_pass_are_hardly_ever_searched_for_garbage() -> None:
 def test_sharing_a_large_grid_takes_few_steps_for_each_campaign_on_a_cluster(policy: str, most: float) -> None:
     """Calls of functions, which take the longest; under fairshare everybody looks for a place."""
     rooms, wants, claims = large_grid(1000)
-    steps = calls(lambda: share(rooms, wants, claims, order=load(policy)))
+    steps = calls(lambda: share_clusters(rooms, wants, claims, order=load(policy)))
     assert steps <= most * len(wants)
 
 
 def test_campaigns_that_find_queues_full_cost_the_look_of_the_first_that_asks_for_the_same() -> None:
     rooms, wants, claims = large_grid(1000)
-    full = [room._replace(free=0, waiting=100, waiting_cores=100, queued={0: 10}) for room in rooms]
-    alike = [want._replace(asked=(0,), keep=1000, live=0, mean=None, kind=want.cluster_id) for want in wants]
-    steps = calls(lambda: list(explain(share(full, alike, claims))))
+    full = [room._replace(free=0, waiting=100, waiting_cores=100, queued_by_request={0: 10}) for room in rooms]
+    alike = [
+        want._replace(request_hashes=(0,), keep_waiting=1000, live=0, mean=None, equivalence_group=want.cluster_id)
+        for want in wants
+    ]
+    steps = calls(lambda: list(explain(share_clusters(full, alike, claims))))
     print(steps / len(wants))
     assert steps <= 16 * len(wants)
 
 
 def test_narrow_jobs_that_have_waited_for_long_are_not_asked_for_cores_to_be_kept() -> None:
     rooms, wants, claims = large_grid(1000)
-    full = [room._replace(free=0, waiting=100, waiting_cores=100, queued={0: 10}) for room in rooms]
-    narrow = [want._replace(asked=(0,), keep=1000, live=0) for want in wants]
+    full = [room._replace(free=0, waiting=100, waiting_cores=100, queued_by_request={0: 10}) for room in rooms]
+    narrow = [want._replace(request_hashes=(0,), keep_waiting=1000, live=0) for want in wants]
     fresh, old = ([claim._replace(waited=waited) for claim in claims] for waited in (0.0, 1000.0))
-    steps = [calls(lambda some=some: share(full, narrow, some)) for some in (fresh, old)]  # type: ignore[misc]
+    steps = [calls(lambda some=some: share_clusters(full, narrow, some)) for some in (fresh, old)]  # type: ignore[misc]
     assert steps[1] - steps[0] <= 10 * len(claims)
 
 
@@ -203,7 +208,7 @@ def test_what_campaigns_want_that_wait_alike_is_read_as_one(database: Database, 
     for one, campaigns in ((database, 8), (other_database, 80)):
         costs(one, campaigns, 30)
         with one.begin() as conn, counted(one) as counts:
-            list_wants(conn, 10, 60.0)
+            list_cluster_demands(conn, 10, 60.0)
         rows.append(counts["rows"])
     assert rows[1] - rows[0] <= (80 - 8) * 2
 

@@ -11,16 +11,16 @@ from cigri.flow.forecasts import NewForecast, list_in_all, put_forecasts
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.campaigns import list_campaigns
-from cigri.flow.views.cluster_demands import list_claims, list_wants
+from cigri.flow.views.cluster_demands import list_cluster_demands, list_pending_campaigns
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignState
 from cigri.tables.campaigns import Campaign
 from modules.metascheduler.policies import PolicyFacts
 from modules.metascheduler.policies.eta import order as eta
-from modules.metascheduler.ranking import line_up
+from modules.metascheduler.ranking import rank_campaigns
 from modules.predictor.campaign_estimates import estimate, together
-from modules.predictor.campaign_work import standing
-from modules.predictor.eta.published_dates import pressure, told
+from modules.predictor.campaign_work import build_work_model
+from modules.predictor.eta.published_dates import pressure, published_end
 from tests.factories import NOON, a_campaign, a_cluster
 from tests.modules.test_policies import a_claim
 from tests.modules.test_predictor import NOW, forecasts, progress
@@ -56,10 +56,10 @@ def test_the_time_necessary_includes_the_considered_job() -> None:
 
 def test_without_any_success_the_users_guess_is_taken() -> None:
     new = progress(remaining=8, running=4)
-    assert (estimate(new), pressure(new), standing([new], {})) == (None, None, None)
+    assert (estimate(new), pressure(new), build_work_model([new], {})) == (None, None, None)
     guessed = new._replace(guess=90.0)
     assert (estimate(guessed), pressure(guessed)) == (90.0, 90.0)
-    assert standing([guessed._replace(running=0)], {}) is None  # how many run at a time is not known
+    assert build_work_model([guessed._replace(running=0)], {}) is None  # how many run at a time is not known
     assert estimate(together([guessed, guessed._replace(cluster_id=2, guess=None)])) == 90.0
     (_, whole) = forecasts([guessed])
     assert whole.eta is not None
@@ -85,14 +85,14 @@ def test_an_end_is_published_anew_when_it_has_moved_by_more_than_a_sixteenth_of_
 ) -> None:
     before = NOW + timedelta(minutes=16)
     after = before + timedelta(seconds=moved)
-    assert told(before, after, NOW) == (after if is_told else before)
+    assert published_end(before, after, NOW) == (after if is_told else before)
 
 
 def test_an_end_that_has_passed_is_published_anew_at_once() -> None:
     soon = NOW + timedelta(seconds=1)
-    assert told(NOW - HOUR, soon, NOW) == soon
-    assert told(None, soon, NOW) == soon
-    assert told(soon, None, NOW) == soon
+    assert published_end(NOW - HOUR, soon, NOW) == soon
+    assert published_end(None, soon, NOW) == soon
+    assert published_end(soon, None, NOW) == soon
 
 
 def test_eta_minus_pressure_is_when_it_is_desirable_to_schedule_and_the_earliest_goes_first() -> None:
@@ -103,7 +103,7 @@ def test_eta_minus_pressure_is_when_it_is_desirable_to_schedule_and_the_earliest
         a_claim(4, eta=NOON + 2 * HOUR, pressure=0.0),
         a_claim(5, eta=NOON + 3 * HOUR, pressure=3600.0),
     ]
-    order = [turn.campaign_id for turn in line_up(claims, PolicySettings(), eta, PolicyFacts())]
+    order = [turn.campaign_id for turn in rank_campaigns(claims, PolicySettings(), eta, PolicyFacts())]
     assert order == [2, 4, 5, 1, 3]
 
 
@@ -115,7 +115,7 @@ def test_what_is_published_is_what_others_reckon_with(database: Database) -> Non
         whole = NewForecast(campaign, None, 1.0, None, None, None, 3, NOON + 2 * HOUR, pressure=600.0)
         put_forecasts(conn, [whole._replace(published=NOON + HOUR)], 60.0)
         assert {id: whole.published for id, whole in list_in_all(conn).items()} == {campaign: NOON + HOUR}
-        claims = list_claims(conn, list_wants(conn, 10, 0.0))
+        claims = list_pending_campaigns(conn, list_cluster_demands(conn, 10, 0.0))
         assert [(claim.eta, claim.pressure) for claim in claims] == [(NOON + HOUR, 600.0), (None, 0.0)]
         for one in (campaign, unknown):
             put_jobs(conn, one, [NewJob(cluster, 1, 60, take_waiting(conn, one, 1))])

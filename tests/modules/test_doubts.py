@@ -12,15 +12,15 @@ from cigri.flow.clusters import find_cluster
 from cigri.flow.ends import EndedAttempt
 from cigri.flow.event_fixes import fix_events
 from cigri.flow.excluded_nodes import list_excluded, list_excluded_nodes
-from cigri.flow.views.cluster_demands import list_wants
+from cigri.flow.views.cluster_demands import list_cluster_demands
 from cigri.flow.views.invariants import examine as find_broken
 from cigri.gateway.transport_gateway import TransportGateway
 from cigri.lifecycle.verdicts import TaskVerdict
-from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.settings.sections import NodeSettings, Settings
 from cigri.states import Outcome, TaskState
 from cigri.tables.resources import NodeClass
-from modules.updator.doubtful_results import examine
+from modules.updator.doubtful_results import detect_doubtful_results
 from tests.callers import ALICE
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 
@@ -44,7 +44,7 @@ class Grid:
         outcome: Outcome = Outcome.SUCCESS,
         node: str = "n1",
         now: datetime = NOON,
-    ) -> Report:
+    ) -> PassReport:
         with self.tools.database.begin() as conn:
             set_time(conn, now)
             jobs = submitted_jobs(conn, self.campaign, self.clusters[cluster], number)
@@ -52,14 +52,14 @@ class Grid:
             end_jobs(conn, self.clusters[cluster], jobs, outcome, seconds=seconds, node=node)
         return self.look(cluster, jobs, seconds, outcome, now)
 
-    def look(self, cluster: str, jobs: Sequence[int], seconds: float, outcome: Outcome, now: datetime) -> Report:
+    def look(self, cluster: str, jobs: Sequence[int], seconds: float, outcome: Outcome, now: datetime) -> PassReport:
         verdict = TaskVerdict(TaskState.DONE, 10)
         fresh = [EndedAttempt(self.campaign, job, 0, 1, outcome, 0, 0.0, seconds, verdict) for job in jobs]
         with self.tools.database.begin() as conn:
             row = find_cluster(conn, cluster)
         assert row is not None
         set_time(self.tools.database, now)
-        return examine(self.tools, row, fresh)
+        return detect_doubtful_results(self.tools, row, fresh)
 
     def share(self, cluster: str) -> dict[str, object]:
         columns = "done, seconds, doubted, sink_since IS NOT NULL AS is_sink, is_trusted"
@@ -73,11 +73,11 @@ class Grid:
 
     def wanted(self) -> set[int]:
         with self.tools.database.begin() as conn:
-            return {want.cluster_id for want in list_wants(conn, 10, 3600.0)}
+            return {want.cluster_id for want in list_cluster_demands(conn, 10, 3600.0)}
 
     def trials(self) -> set[int]:
         with self.tools.database.begin() as conn:
-            return {want.cluster_id for want in list_wants(conn, 10, 3600.0) if want.is_on_trial}
+            return {want.cluster_id for want in list_cluster_demands(conn, 10, 3600.0) if want.is_on_probation}
 
     def events(self, conn: Connection) -> list[int]:
         return list(conn.scalars(text("SELECT id FROM events WHERE code = 'RESULTS_DOUBTED' AND closed_at IS NULL")))

@@ -14,9 +14,9 @@ from cigri.database import Database
 from cigri.flow.launches import NewJob
 from cigri.flow.offers import ClaimedOffer
 from cigri.flow.tasks import WaitingTask, take_waiting
-from cigri.flow.views.cluster_demands import ClusterDemand, list_wants
+from cigri.flow.views.cluster_demands import ClusterDemand, list_cluster_demands
 from cigri.states import CampaignType, Outcome
-from modules.campaign_schedulers.jobs.retry_placement import elsewhere
+from modules.campaign_schedulers.jobs.retry_placement import move_failed_tasks
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 from tests.grid import Grid, local_site
 from tests.localbatch.host import Host
@@ -42,31 +42,31 @@ def placed(made: list[NewJob]) -> list[tuple[int, list[int]]]:
 
 
 def test_it_goes_where_there_is_room() -> None:
-    made = elsewhere([a_job(1, a_task(7, failed_on=1))], {1: an_offer(1, 1), 2: an_offer(2, 1)})
+    made = move_failed_tasks([a_job(1, a_task(7, failed_on=1))], {1: an_offer(1, 1), 2: an_offer(2, 1)})
     assert placed(made) == [(2, [7])]
 
 
 def test_it_changes_places_with_another_task() -> None:
     offers = {1: an_offer(1, 2), 2: an_offer(2, 1)}
-    made = elsewhere([a_job(1, a_task(7, failed_on=1)), a_job(1, a_task(8)), a_job(2, a_task(9))], offers)
+    made = move_failed_tasks([a_job(1, a_task(7, failed_on=1)), a_job(1, a_task(8)), a_job(2, a_task(9))], offers)
     assert placed(made) == [(1, [9]), (1, [8]), (2, [7])]
 
 
 def test_it_stays_where_nothing_else_is_open() -> None:
     offers = {1: an_offer(1, 1), 2: an_offer(2, 1)}
-    assert placed(elsewhere([a_job(1, a_task(7, failed_on=1))], {1: an_offer(1, 3)})) == [(1, [7])]
+    assert placed(move_failed_tasks([a_job(1, a_task(7, failed_on=1))], {1: an_offer(1, 3)})) == [(1, [7])]
     other_bucket = [a_job(1, a_task(7, failed_on=1)), a_job(2, a_task(9, bucket=2))]
-    assert placed(elsewhere(other_bucket, offers)) == [(1, [7]), (2, [9])]
+    assert placed(move_failed_tasks(other_bucket, offers)) == [(1, [7]), (2, [9])]
 
 
 def test_two_that_failed_on_two_clusters_change_places() -> None:
     both = [a_job(1, a_task(7, failed_on=1)), a_job(2, a_task(9, failed_on=2))]
-    assert placed(elsewhere(both, {1: an_offer(1, 1), 2: an_offer(2, 1)})) == [(1, [9]), (2, [7])]
+    assert placed(move_failed_tasks(both, {1: an_offer(1, 1), 2: an_offer(2, 1)})) == [(1, [9]), (2, [7])]
 
 
 def test_one_that_died_with_its_job_does_not_join_others() -> None:
     grouped = [a_job(1, a_task(7, failed_on=1, deaths=1)), a_job(2, a_task(8), a_task(9))]
-    assert placed(elsewhere(grouped, {1: an_offer(1, 1), 2: an_offer(2, 1)})) == [(1, [7]), (2, [8, 9])]
+    assert placed(move_failed_tasks(grouped, {1: an_offer(1, 1), 2: an_offer(2, 1)})) == [(1, [7]), (2, [8, 9])]
 
 
 tasks = st.lists(st.tuples(st.integers(1, 3), st.one_of(st.none(), st.integers(1, 3)), st.integers(0, 1)), max_size=12)
@@ -79,7 +79,7 @@ def test_none_is_lost_doubled_or_above_what_was_offered(
     before = [a_job(where, a_task(id, failed, dead)) for id, (where, failed, dead) in enumerate(wanted)]
     used = Counter(job.cluster_id for job in before)
     offers = {cluster_id: an_offer(cluster_id, used[cluster_id] + more[cluster_id - 1]) for cluster_id in (1, 2, 3)}
-    after = elsewhere(before, offers)
+    after = move_failed_tasks(before, offers)
     assert sorted(task.id for job in after for task in job.tasks) == list(range(len(wanted)))
     assert all(some <= offers[cluster_id].jobs for cluster_id, some in Counter(j.cluster_id for j in after).items())
     misplaced = [sum(t.failed_on == job.cluster_id for job in made for t in job.tasks) for made in (before, after)]
@@ -90,7 +90,7 @@ def test_a_place_elsewhere_is_offered_first_and_the_same_one_last() -> None:
     rooms = [a_room(1, free=10), a_room(2, free=8)]
 
     def wants(shunned: int) -> list[ClusterDemand]:
-        return [a_want(cluster=1, waiting=3)._replace(shunned=shunned), a_want(cluster=2, waiting=3)]
+        return [a_want(cluster=1, waiting=3)._replace(avoiding=shunned), a_want(cluster=2, waiting=3)]
 
     assert jobs(rooms, wants(0)) == {(1, 1): 3}
     assert jobs(rooms, wants(2)) == {(1, 1): 1, (1, 2): 2}
@@ -102,8 +102,8 @@ def test_a_place_elsewhere_is_offered_first_and_the_same_one_last() -> None:
 def test_time_to_send_counts_in_the_choice_of_a_cluster() -> None:
     rooms = [a_room(1, free=10), a_room(2, free=10)]
     near, far = a_want(cluster=2, waiting=1, mean=100.0), a_want(cluster=1, waiting=1, mean=60.0)
-    assert jobs(rooms, [far._replace(sending=30.0), near]) == {(1, 1): 1}
-    assert jobs(rooms, [far._replace(sending=50.0), near]) == {(1, 2): 1}
+    assert jobs(rooms, [far._replace(submit_seconds=30.0), near]) == {(1, 1): 1}
+    assert jobs(rooms, [far._replace(submit_seconds=50.0), near]) == {(1, 2): 1}
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_what_failed_is_remembered_with_its_cluster(database: Database, outcome:
         end_jobs(conn, dahu, first, outcome, exit_code=1)
         tasks = take_waiting(conn, campaign_id, 5)
         assert [task.failed_on for task in sorted(tasks)] == [dahu if is_shunned else None, None]
-        shunned = {want.cluster_id: want.shunned for want in list_wants(conn, 10, 0.0)}
+        shunned = {want.cluster_id: want.avoiding for want in list_cluster_demands(conn, 10, 0.0)}
         assert shunned == {dahu: int(is_shunned), luke: 0}
 
 
@@ -139,7 +139,10 @@ def test_time_to_send_is_that_of_the_latest_batches(database: Database) -> None:
             )
         )
         set_time(conn, NOON)
-        assert {want.cluster_id: want.sending for want in list_wants(conn, 10, 0.0)} == {dahu: 6.0, luke: 0.0}
+        assert {want.cluster_id: want.submit_seconds for want in list_cluster_demands(conn, 10, 0.0)} == {
+            dahu: 6.0,
+            luke: 0.0,
+        }
 
 
 @pytest.fixture

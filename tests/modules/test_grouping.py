@@ -14,7 +14,7 @@ from cigri.flow.cluster_states import put_cluster_state
 from cigri.flow.forecasts import NewClusterRates, put_cluster_forecasts
 from cigri.flow.live_jobs import mark_missing
 from cigri.flow.offers import NewOffer, put_offers
-from cigri.flow.views.job_sizing import JobSizingStatistics, list_share_paces
+from cigri.flow.views.job_sizing import JobSizingStatistics, list_job_sizing_statistics
 from cigri.gateway.transport_gateway import TransportGateway
 from cigri.jdl import ClusterSettings
 from cigri.runtime.pass_context import PassContext
@@ -92,7 +92,7 @@ def test_always_at_least_one_and_never_more_than_was_measured_or_fits_the_wallti
 ) -> None:
     tasks, side, jobs = size(pace, room, target)
     assert 1 <= tasks <= max(1, MOST_GROWTH * pace.done)
-    assert 1 <= side <= max(1, min(pace.side, room.offered))
+    assert 1 <= side <= max(1, min(pace.side_by_side, room.offered))
     assert tasks % side == 0
     assert jobs is None or jobs >= 1
     assert tasks == side or longest(tasks // side, pace) <= room.walltime - NOTICE
@@ -142,7 +142,7 @@ def test_tasks_alone_in_their_jobs_have_been_under_way_since_then_till_the_last_
         set_time(conn, later(30))
         put_cluster_state(conn, cluster, Capacity(20, 16, 4, 0), 4)
         put_cluster_forecasts(conn, [NewClusterRates(cluster, 20.0, None, None, None, None, None)])
-        paces = {pace.cluster_id: pace for pace in list_share_paces(conn, [campaign])}
+        paces = {pace.cluster_id: pace for pace in list_job_sizing_statistics(conn, [campaign])}
     assert {cluster_id: pace.under_way for cluster_id, pace in paces.items()} == {cluster: 40.0, other: 0.0}
     assert {cluster_id: pace.carried for cluster_id, pace in paces.items()} == {cluster: 6, other: 1}
     assert {cluster_id: pace.cycle for cluster_id, pace in paces.items()} == {cluster: 20.0, other: 0.0}
@@ -156,13 +156,13 @@ def test_opting_out_is_obeyed() -> None:
 def test_the_deviation_keeps_jobs_away_from_the_walltime() -> None:
     steady, hour = a_pace(mean=1.0, rate=0.5), OfferedJobCounts(500, 500, 500, 690, 0)
     assert size(steady, hour, TARGET).tasks == int(600 / (1.0 + TASK_START))
-    wild = steady._replace(squares=steady.done * 101.0)  # a deviation of 10 s
+    wild = steady._replace(duration_square_sum=steady.done * 101.0)  # a deviation of 10 s
     assert size(wild, hour, TARGET).tasks < 200
     assert size(steady, hour._replace(walltime=90), TARGET).tasks == 1
 
 
 def test_jobs_are_too_short_to_be_killed_often() -> None:
-    assert size(a_pace()._replace(deaths=4, lived=40.0), ROOM, TARGET).tasks == int(10 / (0.01 + TASK_START))
+    assert size(a_pace()._replace(deaths=4, job_seconds=40.0), ROOM, TARGET).tasks == int(10 / (0.01 + TASK_START))
 
 
 @pytest.mark.parametrize("waiting", [100, 1000, 5000, 100_000])
@@ -214,9 +214,9 @@ def test_a_cluster_that_is_looked_at_seldom_gets_no_more_than_its_share() -> Non
 def test_the_first_tasks_that_end_do_not_give_their_cluster_all_others() -> None:
     """They are the shortest; by their mean it would do the rest in a moment."""
     pace, room = a_pace(rate=5.0, waiting=2000)._replace(cycle=2.0), ROOM._replace(everywhere=144)
-    tasks, _, jobs = size(pace._replace(done=199, seconds=1.99, squares=0.0199), room, TARGET)
+    tasks, _, jobs = size(pace._replace(done=199, duration_sum=1.99, duration_square_sum=0.0199), room, TARGET)
     assert jobs == -(-500 // tasks)
-    tasks, _, jobs = size(pace._replace(done=200, seconds=2.0, squares=0.02), room, TARGET)
+    tasks, _, jobs = size(pace._replace(done=200, duration_sum=2.0, duration_square_sum=0.02), room, TARGET)
     assert jobs == -(-2000 // tasks)
 
 
@@ -241,7 +241,7 @@ def test_what_is_sent_first_leaves_the_other_clusters_their_shares(database: Dat
             put_offers(conn, [NewOffer(campaign, here, offered, offered, 0)])
         campaign_schedulers.run_once(tools)
     with database.begin() as conn:
-        (carried,) = [pace.carried for pace in list_share_paces(conn, [campaign]) if pace.cluster_id == here]
+        (carried,) = [pace.carried for pace in list_job_sizing_statistics(conn, [campaign]) if pace.cluster_id == here]
     assert 400 < carried < 700
 
 
@@ -253,12 +253,12 @@ def test_a_rate_is_the_most_starts_that_were_seen_together() -> None:
 
 def test_tasks_run_side_by_side_where_jobs_of_the_target_length_are_too_many_to_start() -> None:
     """1,000 cores at 3 jobs a second: jobs of a minute would keep 90 of them busy."""
-    pace, room = a_pace(rate=3.0)._replace(side=32), OfferedJobCounts(1000, 1000, 1000, 36_000, 0)
+    pace, room = a_pace(rate=3.0)._replace(side_by_side=32), OfferedJobCounts(1000, 1000, 1000, 36_000, 0)
     needed = 1000 / (SHARE_OF_ROOM * (start_rate(pace.starts) or 0.0))
     tasks, side, _ = size(pace, room, TARGET)
     assert side == -(-needed // TARGET)
     assert tasks == side * int(max(TARGET, needed / side) / (0.01 + TASK_START))
-    assert size(pace._replace(side=4), room, TARGET).side == 4
+    assert size(pace._replace(side_by_side=4), room, TARGET).side == 4
     assert size(pace, room._replace(offered=3), TARGET).side == 3
     assert size(pace, ROOM, TARGET).side == 1
     assert size(pace._replace(is_temporal=False), room, TARGET) == JobSize(32, 32)

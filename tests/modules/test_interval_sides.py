@@ -8,7 +8,7 @@ import pytest
 
 from cigri.estimates.durations import counted
 from cigri.flow.views.campaign_progress import CampaignProgress
-from modules.predictor.campaign_work import standing
+from modules.predictor.campaign_work import build_work_model
 from modules.predictor.eta.campaign_end import EndInterval, interval
 from modules.predictor.eta.last_task import RunningTasks, TaskBag, last_end
 from modules.predictor.lifetimes import TaskLifetimes
@@ -26,7 +26,7 @@ LAST_TEN = progress(durations=tuple(LUCK.lognormvariate(4.0, 0.6) for _ in range
 
 def told(part: CampaignProgress, begun: float, outlook: LocalLoadModel) -> EndInterval:
     """All that runs has just begun."""
-    found = standing([part], {1: counted([0.0] * part.running)}, outlook.returns)
+    found = build_work_model([part], {1: counted([0.0] * part.running)}, outlook.returns)
     assert found is not None
     return interval(found, begun, outlook)
 
@@ -53,7 +53,7 @@ def test_others_come_and_go_with_five_percent_beyond_each_side() -> None:
 
 def test_the_last_tasks_end_with_five_percent_beyond_each_side() -> None:
     """Ten that have just begun, nothing behind them: the end is that of the longest."""
-    found, known = told(LAST_TEN, 0.0, QUIET), standing([LAST_TEN], {})
+    found, known = told(LAST_TEN, 0.0, QUIET), build_work_model([LAST_TEN], {})
     assert known is not None
     last, early = (found.expected + (side - found.expected) / WIDER for side in (found.high, found.low))
     bag = TaskBag(known.lifetimes.with_again(0.0), [RunningTasks(10, 1.0, 0.0)], 0.0)

@@ -12,9 +12,9 @@ from cigri.estimates.calibration import IntervalOutcome, calibration
 from cigri.estimates.durations import counted
 from cigri.flow.views.campaign_progress import CampaignProgress
 from modules.predictor import EndFactors, forecast
-from modules.predictor.algorithm_inputs import flow
+from modules.predictor.algorithm_inputs import build_algorithm_inputs
 from modules.predictor.algorithms import Prediction
-from modules.predictor.campaign_work import CampaignWorkModel, standing
+from modules.predictor.campaign_work import CampaignWorkModel, build_work_model
 from modules.predictor.eta.campaign_end import EndInterval, interval
 from modules.predictor.local_load import LocalLoadModel
 from tests.modules.test_predictor import NOW, progress
@@ -27,7 +27,7 @@ UNEVEN = STEADY._replace(durations=counted([20.0, 180.0] * 180))
 def stands(
     part: CampaignProgress, ages: Mapping[int, Sequence[int]] | None = None, returns: float = 0.0
 ) -> CampaignWorkModel:
-    found = standing([part], ages or {}, returns)
+    found = build_work_model([part], ages or {}, returns)
     assert found is not None
     return found
 
@@ -60,7 +60,7 @@ def test_the_end_by_the_throughput_method_after() -> None:
 def test_a_campaign_that_has_just_begun_is_about_to_have_the_free_cores() -> None:
     """Ten scouts run, on ten of a hundred cores: not 49 durations, but five."""
     new = progress(remaining=500, running=10)._replace(guess=100.0)
-    seen = flow(new, None, {})._replace(total=100, free=90)
+    seen = build_algorithm_inputs(new, None, {})._replace(total=100, free=90)
     (found,) = [one for one in forecast([new], [Prediction(1.0)], [seen], NOW) if one.cluster_id is None]
     assert found.eta is not None
     assert (found.eta - NOW).total_seconds() == pytest.approx(600, rel=0.2)
@@ -68,7 +68,7 @@ def test_a_campaign_that_has_just_begun_is_about_to_have_the_free_cores() -> Non
 
 def test_free_cores_that_it_did_not_take_are_not_counted_on() -> None:
     old = progress(durations=(100.0,) * 720, window=3600, running=10, remaining=210)._replace(window_tasks=360)
-    seen = flow(old, None, {})._replace(total=100, free=90)
+    seen = build_algorithm_inputs(old, None, {})._replace(total=100, free=90)
     (found,) = [one for one in forecast([old], [Prediction(1.0)], [seen], NOW) if one.cluster_id is None]
     assert found.eta is not None
     assert (found.eta - NOW).total_seconds() == pytest.approx(2100, rel=0.05)
@@ -161,7 +161,7 @@ def test_the_last_tasks_are_cut_short_where_they_may_be_begun_twice() -> None:
         progress(2, durations=(400.0,) * 100, window=3600, running=1, remaining=2),
     ]
     twice = [part._replace(replicates=True) for part in parts]
-    (alone, shared) = (standing(some, {}) for some in (parts, twice))
+    (alone, shared) = (build_work_model(some, {}) for some in (parts, twice))
     assert alone is not None
     assert shared is not None
     assert interval(shared, 0.0, QUIET).high < interval(alone, 0.0, QUIET).high
@@ -172,7 +172,7 @@ def test_whoever_ends_leaves_its_cores_to_others(order: str, elder: float) -> No
     """Five cores each, for 500 and 300 tasks of 10 s: the younger one ends after 600 s, and all are done after 800."""
     part = progress(durations=(10.0,) * 360, running=5, remaining=505)
     parts = [part._replace(campaign_id=1), part._replace(campaign_id=2, remaining=305)]
-    flows = [flow(one, None, {}) for one in parts]
+    flows = [build_algorithm_inputs(one, None, {}) for one in parts]
     found = forecast(parts, [Prediction(1.0)] * 2, flows, NOW, EndFactors(order))
     ends = {one.campaign_id: (one.eta - NOW).total_seconds() for one in found if one.eta is not None}
     assert ends == pytest.approx({1: 800, 2: 600}, rel=0.1)
@@ -182,7 +182,7 @@ def test_who_waits_in_line_is_told_when_it_will_be_its_turn() -> None:
     """One core while nine are the elder's, which ends after 500 s; then all ten, for the 50 s that are left."""
     part = progress(durations=(10.0,) * 360, remaining=459, running=9)
     parts = [part._replace(campaign_id=1), part._replace(campaign_id=2, remaining=101, running=1)]
-    flows = [flow(one, None, {}) for one in parts]
+    flows = [build_algorithm_inputs(one, None, {}) for one in parts]
     ends = {}
     for order in ("fifo", "fairshare"):
         found = forecast(parts, [Prediction(1.0)] * 2, flows, NOW, EndFactors(order))
@@ -195,7 +195,7 @@ def test_only_who_stands_in_line_gains_first() -> None:
     part = progress(durations=(10.0,) * 360, remaining=108, running=8)
     parts = [part._replace(campaign_id=1)]
     parts += [part._replace(campaign_id=id, remaining=301, running=1) for id in (2, 3)]
-    flows = [flow(one, None, {}) for one in parts]
+    flows = [build_algorithm_inputs(one, None, {}) for one in parts]
     ends = {}
     for order in ("fifo", "fairshare"):
         found = forecast(parts, [Prediction(1.0)] * 3, flows, NOW, EndFactors(order))

@@ -17,11 +17,11 @@ from cigri.flow.quarantines import list_quarantines
 from cigri.flow.views.cluster_demands import ClusterDemand
 from cigri.gateway.transport_gateway import TransportGateway
 from cigri.runtime.failure_isolation import isolated_visit
-from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.settings.sections import PolicySettings, Settings
 from cigri.shell.results import ScriptBundle, ShellResult
 from modules import campaign_schedulers, killer, matcher, metascheduler, predictor
-from modules.metascheduler.progressive_filling import share
+from modules.metascheduler.progressive_filling import share_clusters
 from modules.metascheduler.remaining_capacity import RemainingCapacity
 from modules.metascheduler.site_policy import PolicyFailed
 from modules.predictor.algorithms import AlgorithmInputs, PredictFlow, Prediction, load
@@ -257,9 +257,9 @@ def test_a_campaign_that_cannot_be_shared_among_is_left_out(
     def sharing(rooms: Any, wants: Sequence[ClusterDemand], *rest: Any) -> RemainingCapacity:
         if any(want.campaign_id == campaigns[1] for want in wants):
             raise OverflowError("cannot convert float infinity to integer")
-        return share(rooms, wants, *rest)
+        return share_clusters(rooms, wants, *rest)
 
-    monkeypatch.setattr(metascheduler, "share", sharing)
+    monkeypatch.setattr(metascheduler, "share_clusters", sharing)
     metascheduler.run_once(tools)
     offered = {id for (id,) in rows(tools.database, "SELECT campaign_id FROM offers")}
     assert offered == {campaigns[0], campaigns[2]}
@@ -310,10 +310,10 @@ def test_a_visit_that_raises_leaves_out_its_cluster_alone_and_for_this_module_on
             a_cluster(conn, name)
     is_broken = True
 
-    def visit(cluster: ClusterRow) -> Report:
+    def visit(cluster: ClusterRow) -> PassReport:
         if is_broken and cluster.name == "sick":
             raise KeyError("jobs")
-        return Report({"visits": 1})
+        return PassReport({"visits": 1})
 
     def visited(module: str, seconds: float) -> list[str]:
         set_time(tools.database, NOON + timedelta(seconds=seconds))
@@ -368,7 +368,7 @@ class Haunted(TransportGateway):
     haunts = False
 
     def run(self, cluster: ClusterRow, user: str, script: str) -> ShellResult:
-        answer = super().run(cluster, self.visitor(cluster), script)
+        answer = super().run(cluster, self.monitoring_account(cluster), script)
         return answer._replace(err=f"{answer.err}{BOO}") if user == "ghost" and self.haunts else answer
 
 

@@ -14,7 +14,7 @@ from cigri.runtime.pass_context import PassContext
 from cigri.settings.sections import Settings
 from modules import campaign_schedulers, metascheduler, predictor
 from modules.campaign_schedulers.jobs.completion_model import CompletionModel
-from modules.campaign_schedulers.jobs.longest_first import OfferedJobs, earliest_end, portions
+from modules.campaign_schedulers.jobs.longest_first import OfferedJobs, allot_longest_first, earliest_end
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 from tests.modules.test_finalize import a_try
 
@@ -51,7 +51,7 @@ def test_it_ends_no_earlier_than_its_longest_task_on_the_fastest_cluster_that_it
 
 def test_each_cluster_takes_what_ends_there_before_the_campaign_does_and_the_fastest_everything() -> None:
     crews = {1: LiveJobTotals(0, 0.0, 0, 9), 2: LiveJobTotals(0, 0.0, 0, 9)}
-    found = portions(CompletionModel([SLOW, FAST]), crews, Backlog(20, 20, 2000.0, 1500.0), BOTH)
+    found = allot_longest_first(CompletionModel([SLOW, FAST]), crews, Backlog(20, 20, 2000.0, 1500.0), BOTH)
     assert [portion[:2] for portion in found] == [(2, 9), (1, 9)]
     assert [portion.longest for portion in found] == pytest.approx([1500, 0.5 * 750])
 
@@ -68,7 +68,7 @@ def test_each_cluster_takes_what_ends_there_before_the_campaign_does_and_the_fas
 )
 def test_what_else_keeps_a_task_from_ending_in_time(ground: DurationStatistics, expected: float) -> None:
     crews = {1: LiveJobTotals(0, 0.0, 0, 9), 2: LiveJobTotals(0, 0.0, 0, 9)}
-    _, slow = portions(CompletionModel([ground, FAST]), crews, Backlog(20, 20, 2000.0, 1500.0), BOTH)
+    _, slow = allot_longest_first(CompletionModel([ground, FAST]), crews, Backlog(20, 20, 2000.0, 1500.0), BOTH)
     assert max(slow.longest, 0.0) == pytest.approx(expected, rel=0.01)
 
 
@@ -76,7 +76,9 @@ def test_what_waits_in_a_queue_ends_later_but_the_longest_go_to_the_best_cluster
     """On 9 cores of the slow cluster 9 tasks run and 18 wait or are sent: two go before the last of them."""
     crews = {1: LiveJobTotals(6, 0.0, 12, 3), 2: LiveJobTotals(9, 0.0, 18, 0)}
     backlog = Backlog(20, 20, 2000.0, 1500.0)
-    found = portions(CompletionModel([SLOW, FAST]), crews, backlog, {1: OfferedJobs(9, 3), 2: OfferedJobs(9, 0)})
+    found = allot_longest_first(
+        CompletionModel([SLOW, FAST]), crews, backlog, {1: OfferedJobs(9, 3), 2: OfferedJobs(9, 0)}
+    )
     assert [portion[:2] for portion in found] == [(1, 3), (2, 9), (1, 6)]
     assert [portion.longest for portion in found] == pytest.approx([0.5 * 750, 1500, 0.5 * 750 / 3])
 

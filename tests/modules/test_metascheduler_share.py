@@ -19,7 +19,7 @@ from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType, CeilingKind, PendingReasonCode
 from modules.metascheduler.pending_reasons import explain
 from modules.metascheduler.policies import load, names
-from modules.metascheduler.progressive_filling import NO_CEILINGS, share
+from modules.metascheduler.progressive_filling import NO_CEILINGS, share_clusters
 
 NO_SCOUTS = PolicySettings(scouts=0)
 
@@ -49,7 +49,7 @@ def a_want(
     spare: int = 0,
 ) -> ClusterDemand:
     about = (campaign, cluster, type, width, max_jobs, live, waiting, 1 / width, trial, bound, keep, send, proven)
-    return ClusterDemand(*about, mean, delay, hazard, spare, asked=(campaign,))
+    return ClusterDemand(*about, mean, delay, hazard, spare, request_hashes=(campaign,))
 
 
 def claims_of(wants: Sequence[ClusterDemand], **about: object) -> list[PendingCampaign]:
@@ -61,7 +61,7 @@ def claims_of(wants: Sequence[ClusterDemand], **about: object) -> list[PendingCa
 
 
 def offers_of(rooms: Sequence[SchedulableCluster], wants: Sequence[ClusterDemand]) -> list[NewOffer]:
-    return share(rooms, wants, claims_of(wants), NO_SCOUTS).offers()
+    return share_clusters(rooms, wants, claims_of(wants), NO_SCOUTS).offers()
 
 
 def jobs(rooms: Sequence[SchedulableCluster], wants: Sequence[ClusterDemand]) -> dict[tuple[int, int], int]:
@@ -217,7 +217,7 @@ def test_cores_are_kept_for_a_wide_job_at_the_head_on_the_cluster_that_lacks_the
     wants = [a_want(1, cluster, width=8) for cluster in (1, 2, 3)] + [a_want(2, cluster) for cluster in (1, 2, 3)]
     assert jobs(rooms, wants) == {(2, 2): 5, (2, 1): 3, (2, 3): 2}
     patient = [claim._replace(waited=500.0) for claim in claims_of(wants)]
-    offers = share(rooms, wants, patient, PolicySettings(reserve_after=120.0, scouts=0)).offers()
+    offers = share_clusters(rooms, wants, patient, PolicySettings(reserve_after=120.0, scouts=0)).offers()
     assert {(offer.campaign_id, offer.cluster_id): offer.jobs for offer in offers} == {(2, 1): 3, (2, 3): 2}
 
 
@@ -226,7 +226,9 @@ def test_no_cores_are_kept_where_a_job_cannot_run_or_for_want_of_anything_else()
     for wide in (a_want(1, width=2000), a_want(1, width=8, max_jobs=1, live=1), a_want(1, width=8, trial=True, live=1)):
         wants = [wide, a_want(2)]
         patient = [claim._replace(waited=500.0) for claim in claims_of(wants)]
-        assert [offer.campaign_id for offer in share([a_room(free=5)], wants, patient, settings).offers()] == [2]
+        assert [offer.campaign_id for offer in share_clusters([a_room(free=5)], wants, patient, settings).offers()] == [
+            2
+        ]
 
 
 def test_ceilings_are_shared_by_all_that_are_under_them() -> None:
@@ -238,7 +240,9 @@ def test_ceilings_are_shared_by_all_that_are_under_them() -> None:
     )
 
     def shared(most: dict[Ceiling, int], used: dict[Ceiling, int]) -> dict[tuple[int, int], int]:
-        offers = share(rooms, wants, claims_of(wants), NO_SCOUTS, ceilings=Ceilings(most, used, costs)).offers()
+        offers = share_clusters(
+            rooms, wants, claims_of(wants), NO_SCOUTS, ceilings=Ceilings(most, used, costs)
+        ).offers()
         return {(offer.campaign_id, offer.cluster_id): offer.jobs for offer in offers}
 
     assert shared({limit: 9, quota: 50}, {limit: 1, quota: 33}) == {(1, 1): 2, (2, 1): 4, (3, 1): 32}
@@ -249,7 +253,7 @@ def test_ceilings_are_shared_by_all_that_are_under_them() -> None:
 def test_a_new_campaign_sends_scouts_and_opens_up_as_they_succeed() -> None:
     for proven, live, most in ((0, 0, 4), (0, 3, 1), (0, 4, 0), (1, 4, 4), (3, 0, 32), (99, 0, 500)):
         wants = [a_want(proven=proven, live=live)]
-        offers = share(
+        offers = share_clusters(
             [a_room(free=500, most=500)], wants, claims_of(wants), PolicySettings(scouts=4, stake=0)
         ).offers()
         assert sum(offer.jobs for offer in offers) == most, (proven, live)
@@ -266,7 +270,10 @@ def test_what_is_cheaper_to_find_out_by_trying_more_at_once_is_tried(width: int,
     wants = [a_want(width=width, mean=mean)]
     policy = PolicySettings(scouts=4, stake=1800.0, scouting=30.0)
     assert (
-        sum(offer.jobs for offer in share([a_room(free=999, most=500)], wants, claims_of(wants), policy).offers())
+        sum(
+            offer.jobs
+            for offer in share_clusters([a_room(free=999, most=500)], wants, claims_of(wants), policy).offers()
+        )
         == most
     )
 
@@ -275,7 +282,7 @@ def test_what_fails_at_once_is_found_before_all_that_is_cheap_is_tried() -> None
     """Those that are seen to run let as many more be tried, up to the stake; those that wait prove nothing."""
     for running, waiting, more in ((0, 0, 30), (0, 30, 0), (10, 20, 10), (30, 0, 30), (30, 10, 20), (59, 0, 1)):
         wants = [a_want(live=running + waiting)._replace(queued=waiting)]
-        offers = share([a_room(free=500, most=500)], wants, claims_of(wants), PolicySettings()).offers()
+        offers = share_clusters([a_room(free=500, most=500)], wants, claims_of(wants), PolicySettings()).offers()
         assert sum(offer.jobs for offer in offers) == more, (running, waiting)
 
 
@@ -335,7 +342,7 @@ def why(
     ceilings: Ceilings = NO_CEILINGS,
 ) -> list[NewPendingReason]:
     waiting = [claim._replace(waited=500.0) for claim in claims_of(wants)]
-    return list(explain(share(rooms, wants, waiting, settings, ceilings=ceilings)))
+    return list(explain(share_clusters(rooms, wants, waiting, settings, ceilings=ceilings)))
 
 
 def test_whoever_has_all_it_wants_is_told_nothing() -> None:
@@ -388,14 +395,16 @@ def test_those_of_one_kind_are_told_the_same_as_by_themselves() -> None:
     limit = Ceiling(CeilingKind.LIMIT, "matlab")
     ceilings = Ceilings({limit: 0}, {}, {(7, 2): {limit: 1}})
     wants = [
-        a_want(campaign, cluster)._replace(asked=(0,), kind=cluster) for campaign in range(1, 10) for cluster in (1, 2)
+        a_want(campaign, cluster)._replace(request_hashes=(0,), equivalence_group=cluster)
+        for campaign in range(1, 10)
+        for cluster in (1, 2)
     ]
     wants = [want for want in wants if (want.campaign_id, want.cluster_id) != (6, 1)]
-    wants = [want._replace(asked=(5,)) if want.campaign_id == 4 else want for want in wants]
+    wants = [want._replace(request_hashes=(5,)) if want.campaign_id == 4 else want for want in wants]
     wants = [want._replace(type=CampaignType.TEST) if want.campaign_id == 5 else want for want in wants]
     rooms = [a_room(1, free=9, keep=2), a_room(2, free=0, most=3, keep=5)]
     together = why(rooms, wants, ceilings=ceilings)
-    assert together == why(rooms, [want._replace(kind=0) for want in wants], ceilings=ceilings)
+    assert together == why(rooms, [want._replace(equivalence_group=0) for want in wants], ceilings=ceilings)
     assert {(cut.campaign_id, cut.cluster_id) for cut in together} >= {(2, 1), (2, 2), (6, 2), (7, 2), (9, 1)}
     assert len({cut[2:] for cut in together}) >= 3
 
@@ -404,7 +413,7 @@ def test_what_a_campaign_is_given_for_its_patience_counts_as_held() -> None:
     wants = [a_want(1), a_want(2)]
     claims = [claim._replace(waited=1000.0 * (claim.campaign_id == 1)) for claim in claims_of(wants)]
     settings = PolicySettings(patience=600.0, handful=2, scouts=0)
-    shared = share([a_room(free=4)], wants, claims, settings, load("fairshare"))
+    shared = share_clusters([a_room(free=4)], wants, claims, settings, load("fairshare"))
     assert shared.given == {(1, 1): 2, (2, 1): 2}
 
 
@@ -420,7 +429,7 @@ def test_a_large_grid_is_shared_in_a_moment(order: str) -> None:
         for campaign in range(1, 1001)
     ]
     started = process_time()
-    assert sum(offer.jobs for offer in share(rooms, wants, claims, NO_SCOUTS, load(order)).offers()) == 60 * 40
+    assert sum(offer.jobs for offer in share_clusters(rooms, wants, claims, NO_SCOUTS, load(order)).offers()) == 60 * 40
     assert process_time() - started < 5
 
 
@@ -430,7 +439,7 @@ def near_its_end(campaign: int, cluster: int = 1, spare: int = 5, **about: float
 
 def with_the_rest(rooms: Sequence[SchedulableCluster], wants: Sequence[ClusterDemand]) -> dict[tuple[int, int], int]:
     claims = claims_of([want for want in wants if want.waits])
-    return {offer[:2]: offer.jobs for offer in share(rooms, wants, claims, NO_SCOUTS).offers()}
+    return {offer[:2]: offer.jobs for offer in share_clusters(rooms, wants, claims, NO_SCOUTS).offers()}
 
 
 def test_what_nobody_else_can_use_is_for_the_last_tasks_of_campaigns() -> None:

@@ -26,7 +26,7 @@ from cigri.flow.subscriptions import put_subscription
 from cigri.formats.subscriptions import read_subscribing
 from cigri.gateway.transport_gateway import TransportGateway
 from cigri.identity.callers import Caller
-from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.settings.sections import NotifySettings, Settings
 from cigri.states import CampaignState, EventLevel, Outcome, Severity
 from modules import notifier
@@ -47,7 +47,7 @@ class Told:
         self.database = database
         self.settings = Settings(notify=NotifySettings(**settings))
 
-    def run(self) -> Report:
+    def run(self) -> PassReport:
         """A pass, to the end of what it has begun."""
         report = notifier.run_once(PassContext(self.database, self.settings, TransportGateway()))
         until(lambda: self.one("SELECT count(*) FROM messages WHERE taken_until IS NOT NULL") == 0)

@@ -19,8 +19,8 @@ from modules.updator.job_conclusions import (
     JournalSummary,
     VisitEnds,
     VisitObservation,
-    conclude,
-    find,
+    decide_ends,
+    detect_changes,
 )
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -72,9 +72,9 @@ def look(
         {7: {record.position: record for record in records}} if records else {},
         {7: journal} if journal else {},
     )
-    findings = find([job], {7: tasks} if records else {}, sight, NOW, CONFIG)
+    findings = detect_changes([job], {7: tasks} if records else {}, sight, NOW, CONFIG)
     carried = attempts(tasks) if job.kind is JobKind.TASKS else {}
-    return findings, conclude(findings, carried, sight.records, LIMITS, {7: journal} if journal else {})
+    return findings, decide_ends(findings, carried, sight.records, LIMITS, {7: journal} if journal else {})
 
 
 def outcome(ends: VisitEnds) -> Outcome:

@@ -7,10 +7,10 @@ from cigri.flow.views.cluster_demands import ClusterDemand, PendingCampaign
 from cigri.flow.views.occupancy import Occupancy
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType
-from modules.metascheduler.fairness_withdrawals import standings
+from modules.metascheduler.fairness_withdrawals import compute_shares
 from modules.metascheduler.policies import PolicyFacts, load, names
-from modules.metascheduler.progressive_filling import share
-from modules.metascheduler.ranking import line_up
+from modules.metascheduler.progressive_filling import share_clusters
+from modules.metascheduler.ranking import rank_campaigns
 from tests.modules.test_metascheduler_share import a_room, a_want
 
 FACTS = PolicyFacts(frozenset({UserAffinity("al", 1)}))
@@ -29,7 +29,7 @@ def wants(claims: list[PendingCampaign], tasks: int = 100, live: int = 0) -> lis
 def given(claims: list[PendingCampaign], policy: str, free: int, **about: int) -> dict[int, int]:
     """Jobs by campaign."""
     rooms = [a_room(1, free=free), a_room(2, free=free)]
-    found = share(rooms, wants(claims, **about), claims, PATIENT, load(policy), FACTS)
+    found = share_clusters(rooms, wants(claims, **about), claims, PATIENT, load(policy), FACTS)
     return {one.campaign_id: sum(n for (id, _), n in found.given.items() if id == one.campaign_id) for one in claims}
 
 
@@ -58,7 +58,7 @@ def test_side_by_side_a_user_has_the_same_share_whatever_runs_of_it(live: tuple[
     claims = [a_claim(1, "al", own=5), a_claim(2, "al"), a_claim(3, "bo")]
     rooms = [a_room(1, free=10)]
     some = [a_want(1, live=live[0]), a_want(2, live=live[1]), a_want(3, live=10)]
-    found = share(rooms, some, claims, PATIENT, load("fairshare"), FACTS)
+    found = share_clusters(rooms, some, claims, PATIENT, load("fairshare"), FACTS)
     assert found.given == {(3, 1): 10}
 
 
@@ -69,27 +69,27 @@ def test_an_operator_goes_before_a_user() -> None:
 
 def test_who_wants_other_clusters_steps_behind_nobody() -> None:
     claims = [a_claim(1, "al", clusters=(1,)), a_claim(2, "bo"), a_claim(3, "al", own=5, clusters=(2,))]
-    assert [turn.campaign_id for turn in line_up(claims, PATIENT, load("fifo"), FACTS)] == [1, 2, 3]
+    assert [turn.campaign_id for turn in rank_campaigns(claims, PATIENT, load("fifo"), FACTS)] == [1, 2, 3]
     both = [claims[0]._replace(clusters=(1, 2)), *claims[1:]]
-    assert [turn.campaign_id for turn in line_up(both, PATIENT, load("fifo"), FACTS)] == [2, 3, 1]
+    assert [turn.campaign_id for turn in rank_campaigns(both, PATIENT, load("fifo"), FACTS)] == [2, 3, 1]
 
 
 def test_several_step_behind_in_their_own_order() -> None:
     claims = [a_claim(1, "al", own=-2), a_claim(2, "al", own=-1), a_claim(3, "al"), a_claim(4, "bo")]
-    assert [turn.campaign_id for turn in line_up(claims, PATIENT, load("fifo"), FACTS)] == [3, 2, 1, 4]
+    assert [turn.campaign_id for turn in rank_campaigns(claims, PATIENT, load("fifo"), FACTS)] == [3, 2, 1, 4]
 
 
 def test_one_that_has_waited_for_long_is_given_a_handful_all_the_same() -> None:
     claims = [a_claim(1, "al", waited=2.0), a_claim(2, "al", own=5)]
     impatient = PolicySettings(scouts=0, patience=1.0, handful=3)
     for policy in names():
-        found = share([a_room(1, free=9)], wants(claims), claims, impatient, load(policy), FACTS)
+        found = share_clusters([a_room(1, free=9)], wants(claims), claims, impatient, load(policy), FACTS)
         assert found.given == {(1, 1): 3, (2, 1): 6}
 
 
 def test_a_campaign_behind_ones_own_is_not_below_its_share() -> None:
     claims = [a_claim(1, "al"), a_claim(2, "al", own=5), a_claim(3, "bo")]
-    turns = line_up(claims, PATIENT, load("fairshare"), FACTS)
+    turns = rank_campaigns(claims, PATIENT, load("fairshare"), FACTS)
     holdings = [Occupancy(2, 1, 40, 0, 0), Occupancy(3, 1, 20, 0, 0)]
-    found = standings(turns, holdings, wants(claims), [])
+    found = compute_shares(turns, holdings, wants(claims), [])
     assert {id: one.share for id, one in found.items()} == {1: 0.0, 2: 30.0, 3: 30.0}

@@ -9,10 +9,10 @@ from cigri.estimates.durations import counted
 from cigri.flow.forecasts import NewForecast
 from cigri.flow.views.campaign_progress import CampaignProgress
 from modules.predictor import forecast
-from modules.predictor.algorithm_inputs import flow
+from modules.predictor.algorithm_inputs import build_algorithm_inputs
 from modules.predictor.algorithms import Prediction
 from modules.predictor.campaign_estimates import deviation, throughput
-from modules.predictor.campaign_work import standing
+from modules.predictor.campaign_work import build_work_model
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -34,7 +34,7 @@ def progress(
 
 
 def forecasts(parts: list[CampaignProgress]) -> list[NewForecast]:
-    flows = [flow(part, None, {}) for part in parts]
+    flows = [build_algorithm_inputs(part, None, {}) for part in parts]
     return forecast(parts, [Prediction(1.0 / part.width) for part in parts], flows, NOW)
 
 
@@ -42,7 +42,7 @@ def test_nothing_is_known_before_the_first_success() -> None:
     part = progress(remaining=10, running=2)
     assert throughput(part) is None
     assert deviation(part) is None
-    assert standing([part], {}) is None
+    assert build_work_model([part], {}) is None
 
 
 def test_throughput_is_in_tasks_per_hour() -> None:

@@ -11,9 +11,9 @@ from cigri.database import Database
 from cigri.flow.offers import ClaimedOffer
 from cigri.flow.pending_reasons import NewPendingReason, list_cuts
 from cigri.flow.tasks import WaitingTask
-from cigri.flow.views.cluster_demands import ClusterDemand, list_wants
+from cigri.flow.views.cluster_demands import ClusterDemand, list_cluster_demands
 from cigri.flow.views.queued_jobs import QueuedJobCounts
-from cigri.flow.views.schedulable_clusters import SchedulableCluster, list_rooms
+from cigri.flow.views.schedulable_clusters import SchedulableCluster, list_schedulable_clusters
 from cigri.gateway.transport_gateway import TransportGateway
 from cigri.runtime.pass_context import PassContext
 from cigri.settings.cluster_config import ClusterConfig
@@ -27,7 +27,7 @@ from modules.campaign_schedulers.jobs.grouping import JobSize
 from modules.campaign_schedulers.jobs.queue_budget import QueueBudget, QueueOccupancy
 from modules.metascheduler.pending_reasons import explain
 from modules.metascheduler.policies import load
-from modules.metascheduler.progressive_filling import share
+from modules.metascheduler.progressive_filling import share_clusters
 from modules.metascheduler.remaining_capacity import RemainingCapacity
 from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
 from tests.modules.test_metascheduler_share import a_want, claims_of
@@ -41,11 +41,11 @@ SETTINGS = Settings(policy=PolicySettings(scouts=0))
 def a_room(free: int = 0, waiting: int = 0, running: int = 0, starts: float = 0.0, **config: int) -> SchedulableCluster:
     """What waits asks for the same as campaign 1."""
     about = (free, waiting, running, waiting, 100_000, 1.0, "", starts)
-    return SchedulableCluster(1, "c1", CONFIG.model_copy(update=config), *about, queued={1: waiting})
+    return SchedulableCluster(1, "c1", CONFIG.model_copy(update=config), *about, queued_by_request={1: waiting})
 
 
 def shared(room: SchedulableCluster, *wants: ClusterDemand) -> RemainingCapacity:
-    return share([room], wants, claims_of(wants), SETTINGS.policy)
+    return share_clusters([room], wants, claims_of(wants), SETTINGS.policy)
 
 
 def given_jobs(room: SchedulableCluster, *wants: ClusterDemand) -> int:
@@ -59,27 +59,29 @@ def test_the_default_is_10() -> None:
 def test_only_a_few_jobs_are_submitted_for_each_set_of_asked_resources() -> None:
     assert given_jobs(a_room(), a_want(waiting=1_000_000)) == 10
     assert given_jobs(a_room(), a_want(1), a_want(2)) == 20
-    assert given_jobs(a_room(), a_want(1), a_want(2)._replace(asked=(1,))) == 10
-    assert given_jobs(a_room(), a_want()._replace(asked=(1, 2, 3))) == 30
-    assert given_jobs(a_room(), a_want()._replace(asked=(1, 2)), a_want(2)._replace(asked=(2, 3))) == 30
+    assert given_jobs(a_room(), a_want(1), a_want(2)._replace(request_hashes=(1,))) == 10
+    assert given_jobs(a_room(), a_want()._replace(request_hashes=(1, 2, 3))) == 30
+    assert (
+        given_jobs(a_room(), a_want()._replace(request_hashes=(1, 2)), a_want(2)._replace(request_hashes=(2, 3))) == 30
+    )
 
 
 def test_what_others_have_waiting_counts_if_it_asks_for_the_same() -> None:
-    assert given_jobs(a_room(waiting=7), a_want(2)._replace(asked=(1,))) == 3
+    assert given_jobs(a_room(waiting=7), a_want(2)._replace(request_hashes=(1,))) == 3
     assert given_jobs(a_room(waiting=7), a_want(2)) == 10
 
 
 @pytest.mark.parametrize(("order", "given"), [("fifo", {1: 10}), ("fairshare", {1: 5, 2: 5})])
 def test_the_places_are_given_in_the_order_of_the_policy(order: str, given: dict[int, int]) -> None:
-    wants = [a_want(1), a_want(2)._replace(asked=(1,))]
-    stock = share([a_room()], wants, claims_of(wants), SETTINGS.policy, load(order))
+    wants = [a_want(1), a_want(2)._replace(request_hashes=(1,))]
+    stock = share_clusters([a_room()], wants, claims_of(wants), SETTINGS.policy, load(order))
     assert {campaign: jobs for (campaign, _), jobs in stock.given.items()} == given
 
 
 def test_this_attribute_specifies_the_number_of_waiting_jobs_for_each_set_of_resources() -> None:
     assert given_jobs(a_room(n_max_queued_jobs=4), a_want()) == 4
     assert given_jobs(a_room(waiting=4, n_max_queued_jobs=4), a_want()._replace(live=4, queued=4)) == 0
-    three = a_room(waiting=4, n_max_queued_jobs=4)._replace(queued={1: 3, 2: 1})
+    three = a_room(waiting=4, n_max_queued_jobs=4)._replace(queued_by_request={1: 3, 2: 1})
     assert given_jobs(three, a_want()._replace(live=9, queued=3)) == 1
 
 
@@ -125,15 +127,15 @@ def test_it_is_told_why_no_more_is_sent() -> None:
 def test_of_nothing_that_is_asked_for_more_waits_than_may(free: int, others: int, most: int, queued: list[int]) -> None:
     """Campaigns 1 and 11 ask for the same, and so on."""
     known = dict(enumerate(queued, start=1))
-    wants = [a_want(more + number)._replace(asked=(number,)) for number in known for more in (0, 10)]
+    wants = [a_want(more + number)._replace(request_hashes=(number,)) for number in known for more in (0, 10)]
     waiting = others + sum(queued)
-    stock = shared(a_room(free, waiting, n_max_queued_jobs=most)._replace(queued=known), *wants)
+    stock = shared(a_room(free, waiting, n_max_queued_jobs=most)._replace(queued_by_request=known), *wants)
     before, cluster = max(0, waiting - free), stock.clusters[1]
     for want in wants:
-        behind = cluster.behind_of(want.asked)
-        assert behind <= max(most, min(known[want.asked[0]], before))
+        behind = cluster.behind_of(want.request_hashes)
+        assert behind <= max(most, min(known[want.request_hashes[0]], before))
         assert stock.given_to(want) == 0 or behind <= most
-    added = cluster.behind - before
+    added = cluster.queued_behind - before
     assert sum(stock.given.values()) == added + min(sum(stock.given.values()), max(0, free - waiting))
 
 
@@ -157,16 +159,16 @@ def test_what_waits_and_what_starts_in_a_cycle_is_measured(database: Database) -
     with database.begin() as conn:
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 9)
-        assert [room.starts for room in list_rooms(conn)] == [0.0]
+        assert [room.expected_starts for room in list_schedulable_clusters(conn)] == [0.0]
         run_jobs(conn, submitted_jobs(conn, campaign, cluster, 6)[:2])
         conn.execute(update(Job).where(Job.c.state == JobState.SUBMITTED, Job.c.id < 4).values(halted_since=NOON))
         conn.execute(
             text("INSERT INTO cluster_forecasts (cluster_id, at, start_rate, cycle) VALUES (:id, now(), 1.5, 20)"),
             {"id": cluster},
         )
-        (want,) = list_wants(conn, 10, 60.0)
+        (want,) = list_cluster_demands(conn, 10, 60.0)
         assert (want.live, want.queued) == (6, 3)
-        assert [room.starts for room in list_rooms(conn)] == [pytest.approx(30.0)]
+        assert [room.expected_starts for room in list_schedulable_clusters(conn)] == [pytest.approx(30.0)]
 
 
 ASKED = {1: 10, 2: 20}

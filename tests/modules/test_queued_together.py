@@ -11,10 +11,10 @@ from cigri.flow.launches import NewJob, put_jobs
 from cigri.flow.pending_reasons import list_cuts
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.flow.tasks import take_waiting
-from cigri.flow.views.cluster_demands import list_wants
-from cigri.flow.views.occupancy import WithdrawalRange, list_recalled
+from cigri.flow.views.cluster_demands import list_cluster_demands
+from cigri.flow.views.occupancy import WithdrawalRange, list_withdrawable_jobs
 from cigri.flow.views.queued_jobs import list_queued, lock_queues
-from cigri.flow.views.schedulable_clusters import list_rooms
+from cigri.flow.views.schedulable_clusters import list_schedulable_clusters
 from cigri.gateway.transport_gateway import TransportGateway
 from cigri.runtime.pass_context import PassContext
 from cigri.settings.sections import PolicySettings, Settings
@@ -23,7 +23,7 @@ from cigri.tables.campaigns import Bucket
 from cigri.tables.jobs import Job
 from cigri.tables.tasks import Task
 from modules import campaign_schedulers, metascheduler
-from modules.metascheduler.fairness_withdrawals import without
+from modules.metascheduler.fairness_withdrawals import subtract_withdrawn
 from tests.factories import NOON, a_cluster, submitted_jobs
 from tests.waiting import looks
 
@@ -102,9 +102,9 @@ def test_jobs_of_a_campaign_that_wants_no_more_count_too(database: Database) -> 
         cluster = a_cluster(conn, free=0, used=50, keep_waiting=100)
         submitted_jobs(conn, a_campaign(conn, 4), cluster, 4)
         second = a_campaign(conn)
-        (room,) = list_rooms(conn)
-        (want,) = list_wants(conn, 10, 60.0)
-        assert room.queued == {want.asked[0]: 4}
+        (room,) = list_schedulable_clusters(conn)
+        (want,) = list_cluster_demands(conn, 10, 60.0)
+        assert room.queued_by_request == {want.request_hashes[0]: 4}
     assert after_passes(database)[second] == 6
 
 
@@ -176,6 +176,8 @@ def test_what_is_taken_back_leaves_its_place(database: Database) -> None:
         cluster = a_cluster(conn, free=0, used=50)
         campaign = a_campaign(conn)
         submitted_jobs(conn, campaign, cluster, 9)
-        recalled = list_recalled(conn, [WithdrawalRange(campaign, cluster, 2**62)], 5, 4)
-        rooms, wants = without(recalled, list_rooms(conn), list_wants(conn, 10, 60.0))
-        assert rooms[0].queued == {wants[0].asked[0]: 5}
+        recalled = list_withdrawable_jobs(conn, [WithdrawalRange(campaign, cluster, 2**62)], 5, 4)
+        rooms, wants = subtract_withdrawn(
+            recalled, list_schedulable_clusters(conn), list_cluster_demands(conn, 10, 60.0)
+        )
+        assert rooms[0].queued_by_request == {wants[0].request_hashes[0]: 5}

@@ -10,19 +10,19 @@ from sqlalchemy import Connection, text
 
 from cigri.database import Database
 from cigri.database.virtual import VirtualTimeDatabase
-from cigri.flow.kill_requests import ask_kills, take_kills
+from cigri.flow.kill_requests import claim_due_kills, request_kills
 from cigri.flow.live_jobs import mark_missing
-from cigri.flow.views.cluster_demands import list_wants
+from cigri.flow.views.cluster_demands import list_cluster_demands
 from cigri.flow.views.invariants import examine
 from cigri.flow.views.occupancy import (
     Occupancy,
     WithdrawalRange,
     WithdrawnJob,
     count_waiting,
-    list_holdings,
-    list_recalled,
+    list_occupancy,
+    list_withdrawable_jobs,
 )
-from cigri.flow.views.schedulable_clusters import list_rooms
+from cigri.flow.views.schedulable_clusters import list_schedulable_clusters
 from cigri.flow.views.unwanted_jobs import list_queues
 from cigri.states import KillReason, Outcome, PendingReasonCode
 from modules.laboratory.scenario import Scenario
@@ -31,16 +31,16 @@ from modules.metascheduler.fairness_withdrawals import (
     BEHIND_ALL,
     CampaignShare,
     SharingResult,
-    news,
-    recall,
-    recalls,
-    standings,
-    taken_back,
-    without,
+    compute_shares,
+    count_withdrawn,
+    plan_withdrawals,
+    subtract_withdrawn,
+    withdraw_for_fairness,
+    withdrawal_events,
 )
 from modules.metascheduler.pending_reasons import explain
 from modules.metascheduler.policies import RankedCampaign
-from modules.metascheduler.progressive_filling import share
+from modules.metascheduler.progressive_filling import share_clusters
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 from tests.modules.test_metascheduler_share import NO_SCOUTS, a_room, a_want, claims_of
 
@@ -57,7 +57,7 @@ def side_by_side(*campaigns: int, weight: float = 1.0) -> list[RankedCampaign]:
 def test_shares_are_of_the_cores_that_run_and_are_free() -> None:
     holdings = [Occupancy(GIANT, 1, 30, 9, 5), Occupancy(GIANT, 2, 8, 0, 0), Occupancy(SMALL, 1, 1, 4, 9)]
     wants = [a_want(GIANT, waiting=900), a_want(GIANT, 2, waiting=900), a_want(OTHER, width=4, waiting=3)]
-    found = standings(side_by_side(GIANT, SMALL, OTHER), holdings, wants, [a_room(free=3)])
+    found = compute_shares(side_by_side(GIANT, SMALL, OTHER), holdings, wants, [a_room(free=3)])
     assert found == {
         GIANT: CampaignShare(38, 947, 25.0),
         SMALL: CampaignShare(1, 5, 5.0),
@@ -70,11 +70,11 @@ def test_shares_are_of_the_cores_that_run_and_are_free() -> None:
 def test_shares_go_by_weight_and_to_those_of_higher_priority_first() -> None:
     holdings = [Occupancy(campaign, 1, 20, 100, 5) for campaign in (GIANT, SMALL, OTHER)]
     heavy = RankedCampaign(SMALL, (1,), (2.0, 0.0), 3.0)
-    starving = RankedCampaign(OTHER, (1,), (1.0, -9.0, OTHER), most=10)
+    starving = RankedCampaign(OTHER, (1,), (1.0, -9.0, OTHER), max_jobs=10)
     urgent = RankedCampaign(OTHER, (1,), (2.0, -1.0))
-    even = standings([starving, *side_by_side(GIANT), heavy], holdings, [], [])
+    even = compute_shares([starving, *side_by_side(GIANT), heavy], holdings, [], [])
     assert {campaign: one.share for campaign, one in even.items()} == {GIANT: 15.0, SMALL: 45.0}
-    first = standings([urgent, *side_by_side(GIANT, SMALL)], holdings, [], [a_room(free=80)])
+    first = compute_shares([urgent, *side_by_side(GIANT, SMALL)], holdings, [], [a_room(free=80)])
     assert {campaign: one.share for campaign, one in first.items()} == {OTHER: 120.0, GIANT: 10.0, SMALL: 10.0}
 
 
@@ -91,12 +91,14 @@ def test_what_stands_before_those_below_their_share_is_taken_back(
     small: CampaignShare, last: int, sent: set[int], expected: list[WithdrawalRange]
 ) -> None:
     holdings = [Occupancy(GIANT, 1, 40, 9, 5), Occupancy(SMALL, 1, small.running, int(last > 0), last)]
-    assert recalls({GIANT: ABOVE, SMALL: small}, holdings, sent) == expected
+    assert plan_withdrawals({GIANT: ABOVE, SMALL: small}, holdings, sent) == expected
 
 
 def test_only_those_above_their_share_give_something_back() -> None:
     holdings = [Occupancy(GIANT, 1, 20, 9, 5), Occupancy(OTHER, 1, 9, 9, 9), Occupancy(4, 1, 9, 9, 9)]
-    assert recalls({GIANT: EVEN, OTHER: BELOW, SMALL: BELOW}, holdings, {1}) == []  # 4 is no longer in treatment
+    assert (
+        plan_withdrawals({GIANT: EVEN, OTHER: BELOW, SMALL: BELOW}, holdings, {1}) == []
+    )  # 4 is no longer in treatment
 
 
 def shared(recalled: Sequence[WithdrawnJob], max_jobs: int | None = None) -> SharingResult:
@@ -104,13 +106,13 @@ def shared(recalled: Sequence[WithdrawnJob], max_jobs: int | None = None) -> Sha
     rooms = [a_room(1, free=0, waiting=20, keep=6)]
     wants = [a_want(SMALL, waiting=5, max_jobs=max_jobs), a_want(GIANT, live=60)]
     standing = {GIANT: ABOVE, SMALL: BELOW}
-    return recall(
+    return withdraw_for_fairness(
         standing,
         [Occupancy(GIANT, 1, 40, 20, 20)],
         rooms,
         wants,
         lambda plan: list(recalled) if plan else [],
-        lambda rooms, wants: share(rooms, wants, claims_of(wants), NO_SCOUTS),
+        lambda rooms, wants: share_clusters(rooms, wants, claims_of(wants), NO_SCOUTS),
     )
 
 
@@ -133,7 +135,7 @@ def test_nothing_is_taken_back_for_one_that_can_be_given_nothing() -> None:
 def recalled_of(small: int, giant: int, node: int, *rooms: int) -> list[WithdrawalRange]:
     """What is looked for first, the jobs of both having so many cores, and the nodes of these clusters as well."""
     asked: list[WithdrawalRange] = []
-    found = [a_room(id, free=0)._replace(node=node) for id in rooms]
+    found = [a_room(id, free=0)._replace(largest_node_cores=node) for id in rooms]
     wants = [a_want(SMALL, width=small), a_want(GIANT, width=giant)]
     holdings = [Occupancy(GIANT, 1, 40, 20, 20, giant), Occupancy(SMALL, 1, 0, 8, 30, small)]
 
@@ -141,13 +143,13 @@ def recalled_of(small: int, giant: int, node: int, *rooms: int) -> list[Withdraw
         asked.extend(plan)
         return []
 
-    recall(
+    withdraw_for_fairness(
         {GIANT: ABOVE, SMALL: BELOW},
         holdings,
         found,
         wants,
         find,
-        lambda rooms, wants: share(rooms, wants, [], NO_SCOUTS),
+        lambda rooms, wants: share_clusters(rooms, wants, [], NO_SCOUTS),
     )
     return asked
 
@@ -162,18 +164,18 @@ def test_nothing_is_taken_back_where_a_node_has_to_be_gathered() -> None:
 def test_what_is_taken_back_no_longer_fills_the_queue() -> None:
     wide = [job._replace(width=2) for job in BACK]
     giant = a_want(GIANT, live=60)._replace(queued=20)
-    rooms, wants = without(wide, [a_room(1, waiting=40), a_room(2, waiting=40)], [giant, a_want(SMALL)])
+    rooms, wants = subtract_withdrawn(wide, [a_room(1, waiting=40), a_room(2, waiting=40)], [giant, a_want(SMALL)])
     assert [(room.waiting, room.waiting_cores) for room in rooms] == [(22, 4), (40, 40)]
     assert [(want.live, want.queued) for want in wants] == [(42, 2), (0, 0)]
 
 
 def test_it_is_told_with_the_figures() -> None:
     found = shared(BACK)
-    (event,) = news(found)
+    (event,) = withdrawal_events(found)
     assert (event.code, event.campaign_id) == ("JOBS_TAKEN_BACK", GIANT)
     figures = "18 on c1; its jobs run on 40 cores, its share is 20; below theirs are campaign 1 on 0 of 20"
     assert event.message.endswith(figures)
-    (cut,) = (cut for cut in explain(found.stock, taken_back(found)) if cut.campaign_id == GIANT)
+    (cut,) = (cut for cut in explain(found.stock, count_withdrawn(found)) if cut.campaign_id == GIANT)
     assert (cut.reason, cut.used, cut.most) == (PendingReasonCode.SHARE, 18, 20)
 
 
@@ -184,10 +186,10 @@ def test_jobs_that_wait_are_found_the_newest_first(database: Database) -> None:
         jobs = submitted_jobs(conn, campaign, cluster, 9)
         run_jobs(conn, jobs[:2])
         conn.execute(text("UPDATE jobs SET halted_since = now() WHERE id = :id"), {"id": jobs[2]})
-        ask_kills(conn, jobs[3:4], KillReason.USER, "alice")
-        assert list_holdings(conn) == [Occupancy(campaign, cluster, 2, 5, jobs[8])]
+        request_kills(conn, jobs[3:4], KillReason.USER, "alice")
+        assert list_occupancy(conn) == [Occupancy(campaign, cluster, 2, 5, jobs[8])]
         conn.execute(text("UPDATE jobs SET width = id - :id"), {"id": jobs[0] - 1})
-        assert list_holdings(conn) == [Occupancy(campaign, cluster, 3, 35, jobs[8], 9)]
+        assert list_occupancy(conn) == [Occupancy(campaign, cluster, 3, 35, jobs[8], 9)]
         assert newest(conn, WithdrawalRange(campaign, cluster, BEHIND_ALL)) == jobs[:3:-1]
         assert newest(conn, WithdrawalRange(campaign, cluster, BEHIND_ALL), most=2) == jobs[:6:-1]
         assert newest(conn, WithdrawalRange(campaign, cluster, jobs[6])) == [jobs[5], jobs[4]]
@@ -208,7 +210,7 @@ def test_a_task_makes_way_as_often_as_others_are_below_their_share(
             assert newest(conn, WithdrawalRange(campaign, cluster, BEHIND_ALL), moves=2) == (
                 jobs if before < times else []
             )
-            ask_kills(conn, jobs, reason, "metascheduler")
+            request_kills(conn, jobs, reason, "metascheduler")
             end_jobs(conn, cluster, jobs, Outcome.WITHDRAWN, exit_code=None)
 
 
@@ -222,10 +224,10 @@ def test_what_is_no_longer_there_neither_waits_nor_runs_though_its_end_is_not_kn
         jobs = submitted_jobs(conn, campaign, cluster, 9)
         run_jobs(conn, jobs[:4])
         mark_missing(conn, [jobs[0], *jobs[6:]])
-        assert list_holdings(conn) == [Occupancy(campaign, cluster, 3, 2, jobs[5])]
-        (room,) = list_rooms(conn)
+        assert list_occupancy(conn) == [Occupancy(campaign, cluster, 3, 2, jobs[5])]
+        (room,) = list_schedulable_clusters(conn)
         assert (room.waiting, room.waiting_cores, room.running) == (2, 2, 3)
-        (want,) = list_wants(conn, 10, 0.0)
+        (want,) = list_cluster_demands(conn, 10, 0.0)
         assert (want.live, want.queued) == (9, 2)  # what may still run counts for all limits
         assert count_waiting(conn, cluster) == 2
         assert [(queue.waiting, queue.waiting_cores) for queue in list_queues(conn)] == [(2, 2)]
@@ -236,19 +238,19 @@ def test_one_that_has_begun_meanwhile_goes_on(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
         jobs = submitted_jobs(conn, a_campaign(conn, 4), cluster, 4)
-        ask_kills(conn, jobs[:3], KillReason.FAIRNESS, "metascheduler")
-        ask_kills(conn, jobs[3:], KillReason.WALLTIME, "killer")
+        request_kills(conn, jobs[:3], KillReason.FAIRNESS, "metascheduler")
+        request_kills(conn, jobs[3:], KillReason.WALLTIME, "killer")
         run_jobs(conn, [jobs[0], jobs[3]])
-        assert {kill.job_id for kill in take_kills(conn, cluster, 60.0)} == set(jobs[1:])
+        assert {kill.job_id for kill in claim_due_kills(conn, cluster, 60.0)} == set(jobs[1:])
         run_jobs(conn, jobs[1:2])  # it was killed too late, or in vain
         later = NOON + timedelta(seconds=60)
         set_time(conn, later)
-        assert {kill.job_id for kill in take_kills(conn, cluster, 60.0)} == set(jobs[2:])
-        assert ask_kills(conn, jobs, KillReason.USER, "alice") == 4  # nothing stands in the way of other wishes
+        assert {kill.job_id for kill in claim_due_kills(conn, cluster, 60.0)} == set(jobs[2:])
+        assert request_kills(conn, jobs, KillReason.USER, "alice") == 4  # nothing stands in the way of other wishes
 
 
 def newest(conn: Connection, plan: WithdrawalRange, moves: int = 5, most: int = 100) -> list[int]:
-    return [job.job_id for job in list_recalled(conn, [plan], moves, most)]
+    return [job.job_id for job in list_withdrawable_jobs(conn, [plan], moves, most)]
 
 
 CROWD: dict[str, Any] = {

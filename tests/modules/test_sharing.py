@@ -3,7 +3,7 @@
 import pytest
 
 from modules.predictor.local_load import LocalLoadModel, SharedCluster, done, outlook, reached
-from modules.predictor.sharing import RunningCampaign, groups, in_line, side_by_side, spare
+from modules.predictor.sharing import RunningCampaign, groups, in_line, share_free_cores, side_by_side
 from tests.modules.test_predictor import progress
 
 HOUR = 3600.0
@@ -95,4 +95,4 @@ def test_free_cores_go_to_whom_has_tasks_for_them(order: str, expected: dict[int
     third = progress(1, running=5, remaining=5)._replace(campaign_id=3)
     wide = progress(2, running=1, remaining=50, width=4)._replace(campaign_id=2)
     full = progress(3, running=1, remaining=50)
-    assert spare([third, second, wide, first, full], {1: 10, 2: 9, 3: 0}, order) == expected
+    assert share_free_cores([third, second, wide, first, full], {1: 10, 2: 9, 3: 0}, order) == expected

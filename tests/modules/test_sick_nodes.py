@@ -7,7 +7,7 @@ import pytest
 
 from cigri.estimates.durations import counted
 from modules.updator.sick_nodes import NodeTally, find_holes
-from modules.updator.sink_clusters import tail
+from modules.updator.sink_clusters import chernoff_bound
 
 
 def a_tally(
@@ -77,11 +77,11 @@ def test_equal_nodes_are_not_accused_by_chance() -> None:
 
 
 def test_the_bound_of_the_tail_is_one() -> None:
-    assert tail(2, 10, 0.2) == 1.0
-    assert tail(5, 5, 0.1) == pytest.approx(1e-5)
+    assert chernoff_bound(2, 10, 0.2) == 1.0
+    assert chernoff_bound(5, 5, 0.1) == pytest.approx(1e-5)
     exactly = sum(comb(20, count) * 0.1**count * 0.9 ** (20 - count) for count in range(10, 21))
-    assert exactly < tail(10, 20, 0.1) < 10 * exactly
-    assert tail(3000, 6000, 0.1) < 1e-300
+    assert exactly < chernoff_bound(10, 20, 0.1) < 10 * exactly
+    assert chernoff_bound(3000, 6000, 0.1) < 1e-300
 
 
 def test_tasks_that_still_run_tell_how_long_tasks_last_and_nothing_of_failures() -> None:

@@ -17,7 +17,7 @@ from cigri.flow.views.campaigns import list_campaigns, list_parts
 from cigri.gateway.requests import AppendToCache
 from cigri.inputs.reading import read_inputs
 from cigri.inputs.store import InputStore, store_of
-from cigri.presentation.run_status import obstacle
+from cigri.presentation.run_status import run_status
 from modules import janitor, stager
 from modules.stager import sending
 from tests.factories import NOON
@@ -89,10 +89,10 @@ class Gate:
 
     def __init__(self, grid: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sent: list[int] = []
-        self._ask: Any = grid.gateway.ask
+        self._ask: Any = grid.gateway.request
         self.spoil: Callable[[AppendToCache], AppendToCache] = lambda order: order
         self.cluster: Any = None
-        monkeypatch.setattr(grid.gateway, "ask", self._count)
+        monkeypatch.setattr(grid.gateway, "request", self._count)
 
     def _count(self, cluster: Any, user: str, order: Any) -> Any:
         if isinstance(order, AppendToCache):
@@ -203,7 +203,7 @@ def test_what_the_store_has_lost_is_told(local: Grid, store: InputStore, tmp_pat
     with local.database.begin() as conn:
         (part,) = list_parts(conn, [campaign])
         (view,) = list_campaigns(conn, [campaign])
-    assert obstacle(view, part, NOON).state == "inputs"
+    assert run_status(view, part, NOON).state == "inputs"
 
 
 @pytest.mark.usefixtures("store")

@@ -16,8 +16,8 @@ from cigri.flow.front_end_stress import (
     put_front_end_pace,
     take_front_end_pace,
 )
-from cigri.flow.views.cluster_demands import list_wants
-from cigri.flow.views.schedulable_clusters import list_rooms
+from cigri.flow.views.cluster_demands import list_cluster_demands
+from cigri.flow.views.schedulable_clusters import list_schedulable_clusters
 from cigri.gateway.shell_rendering import parse_load
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import BudgetSettings
@@ -131,10 +131,12 @@ def test_it_is_offered_less_and_the_figures_are_told(database: Database) -> None
         campaign = a_campaign(conn, 200)
         submitted_jobs(conn, campaign, cluster, 5)
         put_front_end_pace(conn, cluster, FrontEndRate(0.1, 0.5, "it answers in 8.0 s, usually in 0.5 s"))
-        stock = RemainingCapacity(list_rooms(conn), list_wants(conn, 10, 3600.0), Ceilings({}, {}, {}))
+        stock = RemainingCapacity(
+            list_schedulable_clusters(conn), list_cluster_demands(conn, 10, 3600.0), Ceilings({}, {}, {})
+        )
         (want,) = stock.open_to(campaign, [cluster])
-        assert stock.most(want) == 5  # ten may wait, and five do
-        stock.take(want, 5)
+        assert stock.max_jobs(want) == 5  # ten may wait, and five do
+        stock.allocate(want, 5)
         (cut,) = explain(stock)
         assert (cut.reason, cut.used, cut.most) == (PendingReasonCode.STRESS, 10, 10)
         assert cut.name == "it answers in 8.0 s, usually in 0.5 s"

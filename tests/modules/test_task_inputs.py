@@ -17,7 +17,7 @@ from cigri.gateway.requests import AppendToCache, SendFiles
 from cigri.identity.callers import Caller
 from cigri.inputs.store import InputStore, store_of
 from cigri.inputs.task_files import read_files
-from cigri.presentation.run_status import obstacle
+from cigri.presentation.run_status import run_status
 from modules import janitor, stager, updator
 from modules.stager.placing import STANDSTILL
 from tests.factories import NOON
@@ -85,8 +85,8 @@ class Counting:
 
     def __init__(self, grid: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sums: list[str] = []
-        self._ask: Any = grid.gateway.ask
-        monkeypatch.setattr(grid.gateway, "ask", self._count)
+        self._ask: Any = grid.gateway.request
+        monkeypatch.setattr(grid.gateway, "request", self._count)
 
     def _count(self, cluster: Any, user: str, order: Any) -> Any:
         if isinstance(order, SendFiles):
@@ -132,7 +132,7 @@ def test_a_task_starts_when_its_own_files_are_there(local: Grid, store: InputSto
     assert local.one("SELECT count(*) FROM jobs") == 0
     with local.database.begin() as conn:
         (part,), (view,) = list_parts(conn, [campaign]), list_campaigns(conn, [campaign])
-    assert obstacle(view, part, NOON).state == "inputs"
+    assert run_status(view, part, NOON).state == "inputs"
     assert store.put(local.site.user, lost, b"case 2\n")
     local.run_to_end()
     local.assert_each_ran_once(4)

@@ -115,7 +115,7 @@ class Odd(TransportGateway):
     is_odd = True
 
     def run(self, cluster: ClusterRow, user: str, script: str) -> ShellResult:
-        answer = super().run(cluster, self.visitor(cluster), script)
+        answer = super().run(cluster, self.monitoring_account(cluster), script)
         return answer._replace(out=answer.out.replace("cigri-outbox 1", "ghost")) if self.is_odd else answer
 
 
@@ -146,7 +146,7 @@ class Flooding(TransportGateway):
 
     def run(self, cluster: ClusterRow, user: str, script: str) -> ShellResult:
         flood = f"head -c {LARGEST_ANSWER + 1} /dev/zero | tr '\\0' x\n" if user == "ghost" and self.floods else ""
-        return super().run(cluster, self.visitor(cluster), flood + script)
+        return super().run(cluster, self.monitoring_account(cluster), flood + script)
 
 
 def test_an_account_that_says_too_much_is_its_own_users_trouble(running: Grid) -> None:

@@ -5,10 +5,10 @@ from sqlalchemy import insert
 
 from cigri.database import Database
 from cigri.flow.views.cluster_demands import ClusterDemand
-from cigri.flow.views.schedulable_clusters import SchedulableCluster, list_rooms
+from cigri.flow.views.schedulable_clusters import SchedulableCluster, list_schedulable_clusters
 from cigri.states import CampaignType
 from cigri.tables.resources import NodeClass
-from modules.metascheduler.progressive_filling import share
+from modules.metascheduler.progressive_filling import share_clusters
 from tests.factories import NOON, a_cluster
 from tests.modules.test_metascheduler_share import NO_SCOUTS, a_room, a_want, claims_of
 
@@ -16,12 +16,12 @@ NARROW, WIDE, WIDER = 1, 2, 3
 
 
 def a_node_room(*, node: int = 8, total: int = 32, keep: int = 2, **changes: int) -> SchedulableCluster:
-    return a_room(free=4, keep=keep, **changes)._replace(node=node, total=total)
+    return a_room(free=4, keep=keep, **changes)._replace(largest_node_cores=node, total=total)
 
 
 def given(room: SchedulableCluster, *wants: ClusterDemand) -> dict[int, int]:
     """Jobs by campaign."""
-    stock = share([room], list(wants), claims_of(wants), NO_SCOUTS)
+    stock = share_clusters([room], list(wants), claims_of(wants), NO_SCOUTS)
     return {campaign: jobs for (campaign, _), jobs in stock.given.items() if jobs}
 
 
@@ -83,4 +83,7 @@ def test_how_large_nodes_are_is_what_was_found(database: Database) -> None:
         about = {"cluster_id": known, "at": NOON, "nodes": 2}
         conn.execute(insert(NodeClass), [{**about, "properties": {"cores": cores}} for cores in (8, 32, 16)])
         conn.execute(insert(NodeClass), {**about, "properties": {"memory": 1}})
-        assert {room.name: room.node for room in list_rooms(conn)} == {"dahu": 32, "luke": 0}
+        assert {room.name: room.largest_node_cores for room in list_schedulable_clusters(conn)} == {
+            "dahu": 32,
+            "luke": 0,
+        }

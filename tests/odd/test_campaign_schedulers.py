@@ -17,7 +17,7 @@ from modules.campaign_schedulers import JobSlots, assign, load, names
 from modules.campaign_schedulers.finalize import replicate
 from modules.campaign_schedulers.jobs.completion_model import CompletionModel
 from modules.campaign_schedulers.jobs.grouping import JobSize, OfferedJobCounts, size, start_rate
-from modules.campaign_schedulers.jobs.longest_first import OfferedJobs, portions
+from modules.campaign_schedulers.jobs.longest_first import OfferedJobs, allot_longest_first
 from tests.odd.figures import binned, counts, floats, is_figure, maybe, plausible, quickly, widths
 
 ids = st.integers(1, 3)
@@ -28,14 +28,14 @@ paces = st.builds(
     campaign_id=st.just(1),
     cluster_id=ids,
     is_temporal=st.booleans(),
-    side=st.integers(0, 64),
+    side_by_side=st.integers(0, 64),
     done=counts,
-    seconds=floats,
-    squares=floats,
+    duration_sum=floats,
+    duration_square_sum=floats,
     live=counts,
     starts=st.lists(floats, max_size=20),
     deaths=counts,
-    lived=floats,
+    job_seconds=floats,
     waiting=counts,
     under_way=floats,
     carried=counts,
@@ -49,7 +49,7 @@ grounds = st.lists(
         width=widths,
         walltime=walltimes,
         done=counts,
-        seconds=floats,
+        duration_sum=floats,
         durations=binned,
         delay=floats,
         hazard=floats,
@@ -71,10 +71,10 @@ tries = st.builds(
     attempts=few,
     cluster_id=ids,
     is_replica=st.booleans(),
-    ran=maybe(floats),
-    waited=maybe(floats),
-    ahead=st.integers(0, 5),
-    is_away=st.booleans(),
+    run_seconds=maybe(floats),
+    wait_seconds=maybe(floats),
+    tasks_ahead=st.integers(0, 5),
+    is_cluster_unreachable=st.booleans(),
     expected=maybe(floats),
 )
 
@@ -85,7 +85,7 @@ def test_a_job_has_a_size_whatever_was_measured(
     pace: JobSizingStatistics, room: OfferedJobCounts, target: float
 ) -> None:
     found = size(pace, room, target)
-    assert 1 <= found.side <= max(1, min(pace.side, room.offered))
+    assert 1 <= found.side <= max(1, min(pace.side_by_side, room.offered))
     assert found.side <= found.tasks < 2**63
     assert found.jobs is None or 0 <= found.jobs < 2**63
 
@@ -124,7 +124,7 @@ def test_portions_keep_to_what_is_offered(
         lambda one: one._replace(at_once=min(one.jobs, one.at_once))
     )
     offered = {id: data.draw(offers) for id in there}
-    found = portions(CompletionModel(grounds), {id: data.draw(crews) for id in there}, backlog, offered)
+    found = allot_longest_first(CompletionModel(grounds), {id: data.draw(crews) for id in there}, backlog, offered)
     sent = Counter[int]()
     for portion in found:
         sent[portion.cluster_id] += portion.jobs

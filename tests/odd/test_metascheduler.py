@@ -16,11 +16,16 @@ from cigri.flow.views.schedulable_clusters import SchedulableCluster
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType, CeilingKind, PrincipalKind
-from modules.metascheduler.fairness_withdrawals import news, recall, standings, taken_back
+from modules.metascheduler.fairness_withdrawals import (
+    compute_shares,
+    count_withdrawn,
+    withdraw_for_fairness,
+    withdrawal_events,
+)
 from modules.metascheduler.pending_reasons import explain
 from modules.metascheduler.policies import PolicyFacts, load, names
-from modules.metascheduler.progressive_filling import share
-from modules.metascheduler.ranking import line_up
+from modules.metascheduler.progressive_filling import share_clusters
+from modules.metascheduler.ranking import rank_campaigns
 from modules.metascheduler.remaining_capacity import RemainingCapacity
 from modules.predictor.algorithms import MOST_JOBS
 from tests.odd.figures import counts, dates, floats, is_figure, maybe, quickly, wholes, widths
@@ -48,7 +53,7 @@ rooms = st.lists(
         paces,
         st.just(""),
         floats,
-        queued=st.dictionaries(ids, counts),
+        queued_by_request=st.dictionaries(ids, counts),
     ),
     max_size=3,
     unique_by=lambda room: room.cluster_id,
@@ -64,19 +69,19 @@ wants = st.lists(
         live=counts,
         waiting=wholes,
         ratio=ratios,
-        is_on_trial=st.booleans(),
-        bound=counts,
-        keep=st.one_of(st.none(), counts),
-        send=st.one_of(st.none(), counts),
-        proven=counts,
+        is_on_probation=st.booleans(),
+        pinned=counts,
+        keep_waiting=st.one_of(st.none(), counts),
+        send_now=st.one_of(st.none(), counts),
+        successes=counts,
         mean=maybe(floats),
         delay=floats,
         hazard=floats,
-        spare=counts,
-        sending=floats,
-        shunned=counts,
+        replicable=counts,
+        submit_seconds=floats,
+        avoiding=counts,
         queued=counts,
-        asked=st.lists(ids, min_size=1, unique=True).map(tuple),
+        request_hashes=st.lists(ids, min_size=1, unique=True).map(tuple),
     ),
     max_size=9,
     unique_by=lambda want: (want.campaign_id, want.cluster_id),
@@ -147,7 +152,7 @@ def test_clusters_are_shared_whatever_is_told_of_them(
 ) -> None:
     wants = [want for want in alike(wants) if want.cluster_id in {room.cluster_id for room in rooms}]
     claims = data.draw(claims_of(wants))
-    stock = share(rooms, wants, claims, settings, load(policy), facts, ceilings)
+    stock = share_clusters(rooms, wants, claims, settings, load(policy), facts, ceilings)
     require_storable(stock)
 
 
@@ -158,7 +163,7 @@ def test_everybody_stands_in_line(
     policy: str, wants: list[ClusterDemand], facts: PolicyFacts, settings: PolicySettings, data: st.DataObject
 ) -> None:
     claims = data.draw(claims_of(alike(wants)))
-    line = line_up(claims, settings, load(policy), facts)
+    line = rank_campaigns(claims, settings, load(policy), facts)
     assert {turn.campaign_id for turn in line} == {claim.campaign_id for claim in claims}
     assert all(isfinite(turn.weight) and turn.weight > 0 for turn in line)
     assert all(is_figure(part) for turn in line for part in turn.rank)
@@ -189,17 +194,17 @@ def test_jobs_are_taken_back_only_from_those_above_their_share(
         return [WithdrawnJob(number, one.campaign_id, one.cluster_id, 1) for number, one in enumerate(plan)]
 
     def shared(rooms: Sequence[SchedulableCluster], wants: Sequence[ClusterDemand]) -> RemainingCapacity:
-        return share(rooms, wants, claims, settings, order, facts)
+        return share_clusters(rooms, wants, claims, settings, order, facts)
 
-    standing = standings(line_up(claims, settings, order, facts), holdings, wants, rooms)
+    standing = compute_shares(rank_campaigns(claims, settings, order, facts), holdings, wants, rooms)
     assert all(is_figure(one.share) and one.share >= 0 for one in standing.values())
-    found = recall(standing, holdings, rooms, wants, find, shared)
+    found = withdraw_for_fairness(standing, holdings, rooms, wants, find, shared)
     assert all(found.standing[job.campaign_id].is_above for job in found.recalled)
     require_storable(found.stock)
-    assert len(list(news(found))) == len({campaign_id for campaign_id, _ in taken_back(found)})
+    assert len(list(withdrawal_events(found))) == len({campaign_id for campaign_id, _ in count_withdrawn(found)})
 
 
 def test_nothing_is_shared_among_nobody() -> None:
-    assert share([], [], []).offers() == []
+    assert share_clusters([], [], []).offers() == []
     for policy in names():
         assert load(policy)([], PolicyFacts()) == []

@@ -12,15 +12,15 @@ from cigri.flow.forecasts import NewForecast
 from cigri.flow.views.campaign_progress import CampaignProgress
 from cigri.flow.views.cluster_service import ClusterServiceCounts
 from cigri.settings.algorithms import names
-from cigri.settings.cluster_config import ClusterConfig, look
+from cigri.settings.cluster_config import ClusterConfig, visit_interval
 from modules.predictor import EndFactors, forecast
-from modules.predictor.algorithm_inputs import flow, measure
+from modules.predictor.algorithm_inputs import build_algorithm_inputs, measure
 from modules.predictor.algorithms import MOST_JOBS, AlgorithmInputs, Prediction, load
 from modules.predictor.campaign_estimates import deviation, estimate, longest, mean, throughput, together
-from modules.predictor.campaign_work import standing
+from modules.predictor.campaign_work import build_work_model
 from modules.predictor.clamped_inputs import plausible_progress
 from modules.predictor.eta.campaign_end import interval
-from modules.predictor.eta.published_dates import pressure, told
+from modules.predictor.eta.published_dates import pressure, published_end
 from modules.predictor.freed_cores import FreedCores
 from modules.predictor.lifetimes import TaskLifetimes
 from modules.predictor.local_load import LocalLoadModel, SharedCluster, outlook, reached
@@ -59,7 +59,7 @@ flows = st.builds(
     keep_waiting=counts,
     max_waiting=st.one_of(st.integers(1, 1000), st.just(2**31 - 1)),
     cycle=plausible,
-    look=plausible,
+    visit_interval=plausible,
     sending=plausible,
     mean=maybe(plausible),
     deviation=maybe(plausible),
@@ -72,10 +72,10 @@ flows = st.builds(
     ending=maybe(plausible),
     ending_deviation=plausible,
     others=wholes,
-    swing=counts,
-    restless=plausible,
-    drift=plausible,
-    watched=plausible,
+    largest_load_change=counts,
+    load_change_square_sum=plausible,
+    net_load_change=plausible,
+    observed_seconds=plausible,
     memory=memories,
 )
 parts = st.builds(
@@ -169,7 +169,7 @@ def test_whatever_was_measured_is_forecast(
 ) -> None:
     services = {cluster_id: measure(pace, NOW) for cluster_id, pace in paces.items()}
     endings = {cluster_id: FreedCores(cores, variance) for cluster_id in services}
-    seen = [flow(part, services.get(part.cluster_id), endings) for part in progress]
+    seen = [build_algorithm_inputs(part, services.get(part.cluster_id), endings) for part in progress]
     predictions = [load("lean")(one) for one in seen]
     ages = {part.campaign_id: {part.cluster_id: [1, 0, 3]} for part in progress}
     found = forecast(progress, predictions, seen, NOW, EndFactors(order, {1: NOW}, ages))
@@ -191,7 +191,7 @@ def test_estimates_are_figures(some: list[CampaignProgress], tasks: int, chance:
 def test_a_date_that_is_told_is_one_of_those_known(
     before: datetime | None, eta: datetime | None, now: datetime
 ) -> None:
-    assert told(before, eta, now) in (before, eta)
+    assert published_end(before, eta, now) in (before, eta)
 
 
 @quickly
@@ -213,7 +213,7 @@ def test_an_interval_holds_its_end(
     some: list[CampaignProgress], returns: float, begun: float, others: LocalLoadModel
 ) -> None:
     some = [part._replace(campaign_id=1) for part in some]
-    found = standing(some, {}, returns, {1: 2.0})
+    found = build_work_model(some, {}, returns, {1: 2.0})
     if found is not None:
         low, expected, high = interval(found, begun, others)
         assert 0 <= low <= expected <= high
@@ -243,7 +243,7 @@ def test_whoever_runs_ends_some_time(runners: list[RunningCampaign]) -> None:
 @quickly
 @given(st.one_of(plausible, st.sampled_from((5e-324, 1e-320))), st.sampled_from((0.0, 0.1, 5.0, 3600.0)))
 def test_visits_are_as_far_apart_as_they_have_to_be(cycle: float, poll_interval: float) -> None:
-    seconds = look(cycle, poll_interval)
+    seconds = visit_interval(cycle, poll_interval)
     assert isfinite(seconds)
     assert seconds >= poll_interval * (1 - 1e-9)
 

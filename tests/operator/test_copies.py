@@ -11,7 +11,7 @@ import pytest
 
 from cigri.database import Database, embedded
 from cigri.errors import DatabaseCopied
-from cigri.flow.grid_identity import put_detached, put_home, require_home
+from cigri.flow.grid_identity import put_detached, put_home, require_grid_identity
 from modules.operator import main
 from tests.grid import Grid, until
 
@@ -134,18 +134,18 @@ def test_what_is_another_s_by_now_is_not_adopted_and_can_be_killed(
 
 def test_what_lives_elsewhere_is_noticed(local: Grid, dump: Callable[[], Restored]) -> None:
     with local.database.begin() as conn:
-        require_home(conn, "/data on machine a")
-        require_home(conn, "/data on machine a")
-        require_home(conn, "")
+        require_grid_identity(conn, "/data on machine a")
+        require_grid_identity(conn, "/data on machine a")
+        require_grid_identity(conn, "")
         for place in ("/data on machine b", "/other on machine a"):
             with pytest.raises(DatabaseCopied, match=place):
-                require_home(conn, place)
+                require_grid_identity(conn, place)
     again = dump()()
     with again.database.begin() as conn:
         with pytest.raises(DatabaseCopied, match="cigri db moved"):
-            require_home(conn, "/data on machine a")
+            require_grid_identity(conn, "/data on machine a")
         put_home(conn, "/data on machine a")
-        require_home(conn, "/data on machine a")
+        require_grid_identity(conn, "/data on machine a")
 
 
 def test_no_module_runs_on_a_copy_before_somebody_says_what_it_is(

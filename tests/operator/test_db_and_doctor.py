@@ -12,7 +12,7 @@ from cigri.endpoints.health import checks
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.views.invariants import RULES
 from cigri.flow.views.stuck_items import list_stuck
-from cigri.formats.json_values import plain
+from cigri.formats.json_values import to_json_value
 from cigri.identity.callers import Caller
 from cigri.states import EventLevel
 from tests.factories import a_cluster
@@ -82,8 +82,8 @@ def test_operators_are_told_the_same_in_a_browser(cigri: Cigri, database: Databa
         conn.execute(text("UPDATE events SET opened_at = now() - interval '2 days'"))
         conn.execute(text("UPDATE clusters SET failures = 3, blocked_until = now()"))
     told = {check["rule"]: check for check in json.loads(cigri("doctor", "--json").out)["checks"]}
-    _, *found = InProcessClient(database, Caller("root", is_operator=True)).ask(checks).checks
-    assert [told.get(check.rule) for check in found] == [plain(check) for check in found]
+    _, *found = InProcessClient(database, Caller("root", is_operator=True)).call(checks).checks
+    assert [told.get(check.rule) for check in found] == [to_json_value(check) for check in found]
     assert [check.rule for check in found if check.details] == [
         "everything runs that should",
         "every cluster answers",

@@ -33,7 +33,7 @@ def portal(grid: Installation) -> int:
 def asked_of(grid: Installation, endpoint: Endpoint[[], R]) -> R:
     remote = PortalClient(grid.data / PORTAL_SOCKET)
     try:
-        return remote.ask(endpoint)
+        return remote.call(endpoint)
     finally:
         remote.close()
 

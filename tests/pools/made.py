@@ -12,7 +12,7 @@ from cigri.flow.resource_documents import mark_changed
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.flow.views.queue_verdicts import list_whys
 from cigri.gateway.transport_gateway import TransportGateway
-from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from cigri.tables.campaigns import Bucket
@@ -93,7 +93,7 @@ def tools(database: Database) -> PassContext:
     return PassContext(database, Settings(), TransportGateway())
 
 
-def match(database: Database) -> Report:
+def match(database: Database) -> PassReport:
     return matcher.run_once(tools(database))
 
 

@@ -15,7 +15,7 @@ from cigri.flow.offers import NewOffer, put_offers
 from cigri.flow.prologues_and_epilogues import put_prologues
 from cigri.flow.submit_pools import put_judged, take_stale
 from cigri.flow.tasks import take_continuing, take_waiting
-from cigri.flow.views.job_destinations import JobDestination, find_destination, list_barred, list_closed
+from cigri.flow.views.job_destinations import JobDestination, find_destination, list_closed, list_without_queue
 from cigri.flow.views.queues import see_queues
 from cigri.flow.withdrawals import put_back_unlaunched
 from cigri.settings.sections import JobSettings
@@ -52,11 +52,11 @@ def test_only_clusters_with_an_eligible_queue_are_offered(database: Database) ->
     assert {cluster for campaign, cluster in found if campaign == large} <= {fat}
     assert (small, thin) in found
     with database.begin() as conn:
-        assert list_barred(conn) == {(large, thin)}
+        assert list_without_queue(conn) == {(large, thin)}
         put_nodes(conn, thin, {"memory": 128 * GB})
     match(database)
     with database.begin() as conn:
-        assert list_barred(conn) == set()
+        assert list_without_queue(conn) == set()
 
 
 def test_a_campaign_that_requires_nothing_is_offered_what_nothing_is_known_of(database: Database) -> None:
@@ -83,15 +83,15 @@ def test_a_cluster_is_barred_when_no_bucket_that_waits_may_go_there(database: Da
         _, thin = two_clusters(conn)
         small, mixed = submit(conn, {"memory": "1 GB"}), submit(conn, LARGE, tasks=3)
         bucket = split(conn, mixed, [2], small)
-        assert list_barred(conn) == set()
+        assert list_without_queue(conn) == set()
         conn.execute(text("UPDATE tasks SET state = 'done' WHERE bucket_id = :bucket"), {"bucket": bucket})
-        assert list_barred(conn) == {(mixed, thin)}
+        assert list_without_queue(conn) == {(mixed, thin)}
         conn.execute(text("UPDATE tasks SET state = 'done' WHERE campaign_id = :one"), {"one": mixed})
-        assert list_barred(conn) == set(), "its last tasks may have second attempts"
+        assert list_without_queue(conn) == set(), "its last tasks may have second attempts"
         conn.execute(text("UPDATE tasks SET state = 'waiting' WHERE campaign_id = :one"), {"one": mixed})
         stop = "UPDATE tasks SET checkpoint_cluster_id = 1, stopped_at = now() WHERE bucket_id = :bucket"
         conn.execute(text(stop), {"bucket": bucket})
-        assert list_barred(conn) == set(), "a task that is to be continued waits, too"
+        assert list_without_queue(conn) == set(), "a task that is to be continued waits, too"
 
 
 def test_each_job_carries_tasks_of_one_bucket_and_goes_where_that_may_go(database: Database) -> None:
@@ -141,7 +141,7 @@ def test_no_prologue_runs_where_no_task_may_go(database: Database) -> None:
         fat, _ = two_clusters(conn)
         submit(conn, LARGE)
         conn.execute(text("UPDATE campaign_clusters SET prologue = 'waiting'"))
-        assert put_prologues(conn, shut=list_barred(conn)) == 1
+        assert put_prologues(conn, shut=list_without_queue(conn)) == 1
         assert jobs(conn) == [(None, fat)]
 
 

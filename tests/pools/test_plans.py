@@ -9,7 +9,7 @@ from sqlalchemy import Connection, text
 
 from cigri.database import Database, embedded
 from cigri.flow.submit_pools import has_stale
-from cigri.flow.views.job_destinations import find_destination, list_barred
+from cigri.flow.views.job_destinations import find_destination, list_without_queue
 from tests.factories import a_cluster
 from tests.flow.test_plans import Large, Node, nodes_of
 from tests.pools.made import GB, put_nodes, split, submit
@@ -67,8 +67,10 @@ def test_a_pass_with_no_pool_to_compute_looks_at_two_indexes(large: Large) -> No
 
 def test_what_is_closed_is_found_by_pools_and_sites_not_by_tasks(large: Large) -> None:
     with large.database.begin() as conn:
-        assert len(list_barred(conn)) == (POOLS // 2 - 1) * SHUT, "not the first, which has a bucket that may go there"
-    most, nodes = most_rows(large, list_barred)
+        assert len(list_without_queue(conn)) == (POOLS // 2 - 1) * SHUT, (
+            "not the first, which has a bucket that may go there"
+        )
+    most, nodes = most_rows(large, list_without_queue)
     assert most <= (POOLS + 1) * SITES
     tasks = [node for node in nodes if node.table == "tasks"]
     assert not [node for node in tasks if "Seq" in node.kind]

@@ -1,6 +1,6 @@
 from datetime import UTC, datetime
 
-from cigri.eligibility.pools import NO_VERDICT, BucketVerdict, VerdictSummary, pool_on, sum_up
+from cigri.eligibility.pools import NO_VERDICT, BucketVerdict, VerdictSummary, pool_on, summarize_verdicts
 from cigri.states import QueueRejectCode
 
 NOON, LATER = datetime(2030, 1, 1, 12, tzinfo=UTC), datetime(2030, 1, 1, 13, tzinfo=UTC)
@@ -11,15 +11,15 @@ OTHER = BucketVerdict(QueueRejectCode.DIFFERENT, "gpu", "a100", "none", NOON)
 
 
 def test_the_first_refusal_is_shown_before_any_yes() -> None:
-    assert sum_up([YES, SMALL, OTHER]) == VerdictSummary(3, 1, SMALL)
+    assert summarize_verdicts([YES, SMALL, OTHER]) == VerdictSummary(3, 1, SMALL)
 
 
 def test_a_queue_that_is_eligible_for_all_shows_since_when() -> None:
-    assert sum_up([YES, YES._replace(since=LATER)]) == VerdictSummary(2, 2, YES)
+    assert summarize_verdicts([YES, YES._replace(since=LATER)]) == VerdictSummary(2, 2, YES)
 
 
 def test_a_queue_that_was_never_judged_says_nothing() -> None:
-    assert sum_up([]) == VerdictSummary(0, 0, NO_VERDICT)
+    assert summarize_verdicts([]) == VerdictSummary(0, 0, NO_VERDICT)
 
 
 def test_a_bucket_is_judged_elsewhere_as_on_the_first_of_its_clusters() -> None:

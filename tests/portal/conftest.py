@@ -65,11 +65,11 @@ class Served(NamedTuple):
     database: Database
     port: int = 0
 
-    def ask(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
+    def call(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
         """As a command does."""
         remote = PortalClient(self.place)
         try:
-            return remote.ask(endpoint, *args, **asked)
+            return remote.call(endpoint, *args, **asked)
         finally:
             remote.close()
 

@@ -184,8 +184,8 @@ ASKED = {
 }
 QUESTIONS = {"check_campaign", "check_stages", "lacked_inputs", "simulate_campaigns"}
 """Asked by POST, for what is sent with them, and changing nothing."""
-OF_STRANGERS = [one for one in endpoints.every() if one.may is Access.ANYBODY]
-EVERY = [one for one in endpoints.every() if one not in OF_STRANGERS]
+OF_STRANGERS = [one for one in endpoints.list_endpoints() if one.may is Access.ANYBODY]
+EVERY = [one for one in endpoints.list_endpoints() if one not in OF_STRANGERS]
 OF_MORE_THAN_READ = [one for one in EVERY if needed_scope(one) is not AccessScope.READ]
 OF_ROOT = {"map_account"}
 """As it is asked here, for root only: to have jobs run as root."""

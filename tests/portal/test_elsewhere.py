@@ -59,7 +59,7 @@ def ask(url: str) -> str:
     assert place is not None
     remote = PortalClient(place)
     try:
-        return remote.ask(whoami).user
+        return remote.call(whoami).user
     finally:
         remote.close()
 

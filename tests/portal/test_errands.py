@@ -28,7 +28,7 @@ def no_second_time() -> str:
 def come_back(errands: DeferredResponses, key: str) -> object:
     for _ in looks(LONG):
         try:
-            return errands.answer(key, no_second_time)
+            return errands.fetch_or_start(key, no_second_time)
         except ResponsePending:
             continue
     raise AssertionError
@@ -43,17 +43,17 @@ def held(cluster: str, go: threading.Event, answer: str = "done") -> Callable[[]
 
 
 def test_what_needs_no_cluster_is_answered_at_once(errands: DeferredResponses) -> None:
-    assert errands.answer("question", lambda: "answer") == "answer"
+    assert errands.fetch_or_start("question", lambda: "answer") == "answer"
 
 
 def test_the_answer_waits_for_whoever_has_asked_and_is_given_once(errands: DeferredResponses) -> None:
     go = threading.Event()
     for begin in (held("dahu", go), no_second_time):
         with pytest.raises(ResponsePending):
-            errands.answer("question", begin)
+            errands.fetch_or_start("question", begin)
     go.set()
     assert come_back(errands, "question") == "done"
-    assert errands.answer("question", lambda: "asked anew") == "asked anew"
+    assert errands.fetch_or_start("question", lambda: "asked anew") == "asked anew"
 
 
 def test_one_cluster_is_asked_one_thing_at_a_time_and_others_beside_it(errands: DeferredResponses) -> None:
@@ -61,10 +61,10 @@ def test_one_cluster_is_asked_one_thing_at_a_time_and_others_beside_it(errands: 
     quick.set()
     for key, begin in (("1", held("slow", slow)), ("2", held("slow", quick)), ("3", held("other", quick))):
         with pytest.raises(ResponsePending):
-            errands.answer(key, begin)
+            errands.fetch_or_start(key, begin)
     assert come_back(errands, "3") == "done"
     with pytest.raises(ResponsePending):
-        errands.answer("2", no_second_time)
+        errands.fetch_or_start("2", no_second_time)
     slow.set()
     assert come_back(errands, "2") == "done"
 
@@ -74,7 +74,7 @@ def test_what_went_wrong_is_raised_where_it_was_asked(errands: DeferredResponses
         raise ClusterUnreachable("dahu", "no route")
 
     with pytest.raises(ResponsePending):
-        errands.answer("question", lambda: DeferredResponse("dahu", run))
+        errands.fetch_or_start("question", lambda: DeferredResponse("dahu", run))
     with pytest.raises(ClusterUnreachable, match="no route"):
         come_back(errands, "question")
 
@@ -83,9 +83,9 @@ def test_so_many_questions_and_no_more(errands: DeferredResponses, monkeypatch: 
     monkeypatch.setattr(errands_file, "MOST_ERRANDS", 1)
     go = threading.Event()
     with pytest.raises(ResponsePending):
-        errands.answer("1", held("dahu", go))
+        errands.fetch_or_start("1", held("dahu", go))
     with pytest.raises(TooManyRequests):
-        errands.answer("2", held("dahu", go))
+        errands.fetch_or_start("2", held("dahu", go))
     go.set()
     assert come_back(errands, "1") == "done"
 
@@ -94,12 +94,12 @@ def test_answers_that_nobody_fetches_are_forgotten(errands: DeferredResponses, m
     go = threading.Event()
     go.set()
     with pytest.raises(ResponsePending):
-        errands.answer("1", held("dahu", go))
+        errands.fetch_or_start("1", held("dahu", go))
     monkeypatch.setattr(errands_file, "KEPT_ANSWER", 0.0)
     for _ in looks(LONG):
-        errands.answer("2", lambda: "")
+        errands.fetch_or_start("2", lambda: "")
         try:
-            assert errands.answer("1", lambda: "asked anew") == "asked anew"
+            assert errands.fetch_or_start("1", lambda: "asked anew") == "asked anew"
         except ResponsePending:
             continue
         break
@@ -123,22 +123,22 @@ def foretold(
 def test_a_user_has_one_calculation_at_a_time(errands: DeferredResponses) -> None:
     go = threading.Event()
     with pytest.raises(ResponsePending):
-        errands.answer("1", foretold("alice", go))
+        errands.fetch_or_start("1", foretold("alice", go))
     with pytest.raises(TooManyRequests, match="of yours is under way"):
-        errands.answer("2", foretold("alice", go))
+        errands.fetch_or_start("2", foretold("alice", go))
     go.set()
     assert come_back(errands, "1") == "of alice"
     with pytest.raises(ResponsePending):
-        errands.answer("2", foretold("alice", go))
+        errands.fetch_or_start("2", foretold("alice", go))
 
 
 def test_all_together_have_few(errands: DeferredResponses) -> None:
     go = threading.Event()
     for number in range(errands_file.MOST_CALCULATIONS):
         with pytest.raises(ResponsePending):
-            errands.answer(number, foretold(f"user{number}", go))
+            errands.fetch_or_start(number, foretold(f"user{number}", go))
     with pytest.raises(TooManyRequests, match="3 simulations are under way"):
-        errands.answer("more", foretold("alice", go))
+        errands.fetch_or_start("more", foretold("alice", go))
     go.set()
 
 
@@ -146,6 +146,6 @@ def test_calculations_end_with_the_portal() -> None:
     errands, ended = DeferredResponses(), list[str]()
     for user in ("alice", "bob"):
         with pytest.raises(ResponsePending):
-            errands.answer(user, foretold(user, threading.Event(), ended))
+            errands.fetch_or_start(user, foretold(user, threading.Event(), ended))
     errands.close()
     assert sorted(ended) == ["alice", "bob"]

@@ -11,7 +11,7 @@ from tests.portal.conftest import Serve, Served
 
 
 def test_the_name_is_that_of_the_account(portal: Served) -> None:
-    told = portal.ask(whoami)
+    told = portal.call(whoami)
     assert told.user == pwd.getpwuid(os.geteuid()).pw_name
     assert told.is_operator, "whoever runs the portal can do all of it anyway"
 

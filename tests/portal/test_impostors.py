@@ -46,7 +46,7 @@ def test_a_client_tells_nothing_to_a_foreign_server(impostor: "tuple[Path, subpr
     place, process = impostor
     remote = PortalClient(place)
     with pytest.raises(ConfigError, match="is neither root, nor you, nor the owner of its directory"):
-        remote.ask(whoami)
+        remote.call(whoami)
     assert process.stdout is not None
     assert process.stdout.readline() == "b''\n"
 

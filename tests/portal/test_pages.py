@@ -77,7 +77,7 @@ def test_a_page_has_its_bounds(path: str, portal: Served) -> None:
 @pytest.mark.parametrize("endpoint", [campaigns, errors, events, audit_trail], ids=lambda endpoint: endpoint.name)
 def test_a_client_walks_the_pages(endpoint: Any, portal: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     remote, here = PortalClient(portal.place), InProcessClient(portal.database, ME)
-    whole = remote.ask(endpoint, limit=100)
+    whole = remote.call(endpoint, limit=100)
     monkeypatch.setattr("cigri.endpoints.paging.LONGEST_PAGE", 3)
     assert walk(remote, endpoint) == walk(here, endpoint) == whole
     assert walk(remote, endpoint, 5) == (whole[-5:] if endpoint in (events, audit_trail) else whole[:5])

@@ -121,7 +121,7 @@ def test_programs_are_known_by_their_tokens_behind_it(proxied: Proxied, mint: Mi
     place = find_elsewhere({"CIGRI_URL": f"https://127.0.0.1:{proxied.port}/token", "CIGRI_TOKEN": token})
     assert place is not None
     remote = PortalClient(place)
-    assert remote.ask(whoami).how == "token 1"
+    assert remote.call(whoami).how == "token 1"
     remote.close()
     assert proxied.get("/token/api/v1/whoami", "nobody", {"X-Remote-User": "nobody"})[0] == 401
 

@@ -25,13 +25,13 @@ def test_a_portal_that_was_started_again_is_asked_as_before(database: Database, 
     place, settings = tmp_path / "portal.sock", Settings(portal=PortalSettings())
     remote = PortalClient(place)
     with serving(database, settings, place):
-        first = remote.ask(whoami)
+        first = remote.call(whoami)
     with pytest.raises(PortalUnavailable):
-        remote.ask(whoami)
+        remote.call(whoami)
     with serving(database, settings, place):
-        assert remote.ask(whoami) == first
+        assert remote.call(whoami) == first
     with serving(database, settings, place):
-        assert remote.ask(whoami) == first
+        assert remote.call(whoami) == first
     remote.close()
 
 
@@ -40,9 +40,9 @@ class NotingRemote(PortalClient):
 
     answered = missed = 0
 
-    def ask(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
+    def call(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
         try:
-            answer = super().ask(endpoint, *args, **asked)
+            answer = super().call(endpoint, *args, **asked)
         except PortalUnavailable:
             self.missed += 1
             raise

@@ -10,7 +10,7 @@ from cigri.endpoints import Access, Endpoint
 from cigri.endpoints.parameters import MEANINGS
 from tests.portal.conftest import Served
 
-EVERY = list(endpoints.every())
+EVERY = list(endpoints.list_endpoints())
 
 
 @pytest.mark.parametrize(

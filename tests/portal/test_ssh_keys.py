@@ -214,7 +214,7 @@ def test_a_key_that_is_removed_while_it_is_looked_at_gives_nothing(
     asked, verifies = challenge(portal), keygen.verifies
 
     def slowly(*what: str) -> bool:
-        portal.ask(remove_key, key_id=1)
+        portal.call(remove_key, key_id=1)
         return verifies(*what)
 
     monkeypatch.setattr(keygen, "verifies", slowly)
@@ -359,8 +359,8 @@ def test_a_user_has_each_key_once_and_not_too_many(
 
 
 def test_who_registers_is_in_the_audit_trail(portal: Served, keys: dict[str, Path], database: Database) -> None:
-    portal.ask(add_key, public_key=public(keys["own"]), user="nobody")
-    portal.ask(remove_key, key_id=1)
+    portal.call(add_key, public_key=public(keys["own"]), user="nobody")
+    portal.call(remove_key, key_id=1)
     with database.begin() as conn:
         assert [(entry.endpoint, entry.how) for entry in list_audit(conn)] == [
             ("add_key", "kernel"),

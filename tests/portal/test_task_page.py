@@ -68,7 +68,7 @@ class Answering:
     def __init__(self, said: str | Exception | None) -> None:
         self._said = said
 
-    def ask_all(self, *_: object) -> Any:
+    def request_all(self, *_: object) -> Any:
         if isinstance(self._said, Exception):
             raise self._said
         return SimpleNamespace(of=lambda _: self._said)

@@ -89,7 +89,7 @@ def test_a_command_asks_by_url(open_portal: Served, mint: Mint) -> None:
     assert place is not None
     remote = PortalClient(place)
     try:
-        told = remote.ask(whoami)
+        told = remote.call(whoami)
     finally:
         remote.close()
     assert (told.user, told.how) == ("nobody", "token 1")

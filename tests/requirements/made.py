@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from cigri.requirements import Kinds, Requirement, Value, ValueKind, parse_requirement
+from cigri.requirements import Kinds, PropertyValue, Requirement, ValueKind, parse_requirement
 
 KINDS: Kinds = {
     "memory": ValueKind.SIZE,
@@ -62,5 +62,5 @@ def requirements(draw: st.DrawFn) -> Requirement:
 
 
 SCALARS = st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from(["1.10", "x", "dahu"])
-VALUES: st.SearchStrategy[Value] = SCALARS | st.lists(SCALARS, max_size=3)
+VALUES: st.SearchStrategy[PropertyValue] = SCALARS | st.lists(SCALARS, max_size=3)
 PROPERTIES = st.dictionaries(st.sampled_from([*LITERALS, "site", "cluster", "gpu"]), VALUES)

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cigri.errors import RequirementError
-from cigri.requirements import Value, ValueKind, judge, parse_requirement
+from cigri.requirements import PropertyValue, ValueKind, judge, parse_requirement
 from tests.requirements.made import EXPRESSIONS, KINDS
 
 GB = 1024**3
-NODE: dict[str, Value] = {
+NODE: dict[str, PropertyValue] = {
     "memory": 192 * GB,
     "cores": 32,
     "max_walltime": 5400,

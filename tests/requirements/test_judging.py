@@ -7,8 +7,8 @@ from cigri.requirements import (
     NO_REQUIREMENT,
     OF_JOBS,
     JobShape,
+    PropertyValue,
     Requirement,
-    Value,
     ValueKind,
     judge,
     judge_all,
@@ -22,9 +22,22 @@ from cigri.states import QueueRejectCode
 from tests.requirements.made import KINDS, PROPERTIES, requirements
 
 GB = 1024**3
-THIN: dict[str, Value] = {"site": "grenoble", "cluster": "dahu", "queue": "thin", "memory": 192 * GB, "cores": 32}
-FAT: dict[str, Value] = {**THIN, "queue": "fat", "memory": 768 * GB, "cores": 64, "max_walltime": 7200, "el7": False}
-GPU: dict[str, Value] = {**THIN, "cluster": "luke", "queue": "gpu", "gpu_mem": 16 * GB, "platform": "arm"}
+THIN: dict[str, PropertyValue] = {
+    "site": "grenoble",
+    "cluster": "dahu",
+    "queue": "thin",
+    "memory": 192 * GB,
+    "cores": 32,
+}
+FAT: dict[str, PropertyValue] = {
+    **THIN,
+    "queue": "fat",
+    "memory": 768 * GB,
+    "cores": 64,
+    "max_walltime": 7200,
+    "el7": False,
+}
+GPU: dict[str, PropertyValue] = {**THIN, "cluster": "luke", "queue": "gpu", "gpu_mem": 16 * GB, "platform": "arm"}
 GRID = {"thin@dahu": [THIN], "fat@dahu": [FAT], "gpu@luke": [GPU]}
 
 
@@ -110,7 +123,7 @@ def test_queues_may_want_something_of_jobs_and_jobs_have_to_fit(
 
 
 def test_a_job_fits_where_the_walltime_and_the_gpus_do() -> None:
-    known: dict[str, Value] = {**FAT, "gpus": 2}
+    known: dict[str, PropertyValue] = {**FAT, "gpus": 2}
     assert judge_job(NO_REQUIREMENT, JobShape(walltime=7200, others={"gpu": 2}), known, KINDS) is None
     for shape, name in ((JobShape(walltime=7201), "max_walltime"), (JobShape(others={"gpu": 3}), "gpus")):
         reject = judge_job(NO_REQUIREMENT, shape, known, KINDS)
@@ -121,7 +134,7 @@ def test_a_job_fits_where_the_walltime_and_the_gpus_do() -> None:
 def test_the_job_and_the_requirement_need_the_same_nodes() -> None:
     wanted = parse_requirement("memory >= 300 GB", KINDS)
     assert judge_queue(wanted, JobShape(cpu=64), NO_REQUIREMENT, [THIN, FAT], KINDS) is None
-    many: dict[str, Value] = {**THIN, "cores": 128}
+    many: dict[str, PropertyValue] = {**THIN, "cores": 128}
     reject = judge_queue(wanted, JobShape(cpu=100), NO_REQUIREMENT, [many, FAT], KINDS)
     assert reject is not None
     assert (reject.name, reject.found) == ("cores", "cores 64")
@@ -166,7 +179,9 @@ def test_a_queue_that_has_all_but_takes_no_such_jobs_is_nearer_than_one_that_lac
 
 
 @given(requirements(), PROPERTIES)
-def test_judging_never_raises_and_tells_every_reason(requirement: Requirement, properties: dict[str, Value]) -> None:
+def test_judging_never_raises_and_tells_every_reason(
+    requirement: Requirement, properties: dict[str, PropertyValue]
+) -> None:
     for kinds in (KINDS, dict.fromkeys(KINDS, ValueKind.SIZE)):
         reject = judge(requirement, properties, kinds)
         assert reject is None or sentence(reject)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from cigri.requirements import BUILT_IN, Value, parse_requirement, unknown_properties, unknown_sites
+from cigri.requirements import BUILT_IN, PropertyValue, parse_requirement, unknown_properties, unknown_sites
 
-NODES: list[dict[str, Value]] = [
+NODES: list[dict[str, PropertyValue]] = [
     {"site": "grenoble", "cluster": "dahu", "features": ["EL8"], "gpu_mem": 1},
     {"site": "lyon", "cluster": "lyon", "features": "el9"},
 ]

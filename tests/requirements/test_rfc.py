@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cigri.errors import RequirementError
-from cigri.requirements import NO_REQUIREMENT, Requirement, Value, digest, judge, parse_requirement, read_canonical
+from cigri.requirements import (
+    NO_REQUIREMENT,
+    PropertyValue,
+    Requirement,
+    digest,
+    judge,
+    parse_requirement,
+    read_canonical,
+)
 from tests.requirements.made import KINDS, requirements
 
 MB = 1024**2
@@ -17,7 +25,7 @@ EXAMPLE: dict[str, object] = {
     "CPUModel": "Intel Xeon",
     "Memory": 4000,
 }
-NODE: dict[str, Value] = {
+NODE: dict[str, PropertyValue] = {
     "site": "grenoble",
     "cluster": "dahu",
     "platform": "x86_64",
@@ -31,7 +39,7 @@ NODE: dict[str, Value] = {
 PARTS = ["cores >= 2", "el7", "not (a or b)", "x in [3, 1, 2]", "(a or b)"]
 
 
-def is_eligible(raw: str | dict[str, object], **changes: Value) -> bool:
+def is_eligible(raw: str | dict[str, object], **changes: PropertyValue) -> bool:
     return judge(parse_requirement(raw, KINDS), NODE | changes, KINDS) is None
 
 
@@ -51,7 +59,9 @@ def test_a_parameter_that_is_not_present_in_the_resource_description_makes_it_no
     ("found", "eligible"),
     [("AppVersion1", True), ("AppVersion3", False), (["x", "AppVersion1"], True), (["x"], False), ([], False)],
 )
-def test_if_the_value_is_a_list_resources_having_one_of_the_values_are_eligible(found: Value, eligible: bool) -> None:
+def test_if_the_value_is_a_list_resources_having_one_of_the_values_are_eligible(
+    found: PropertyValue, eligible: bool
+) -> None:
     assert is_eligible({"SoftwareTag": ["AppVersion1", "AppVersion2"]}, softwaretag=found) is eligible
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.requirements import Value, ValueKind, property_name, read_value, shown, written
+from cigri.requirements import PropertyValue, ValueKind, property_name, read_value, shown, written
 from cigri.requirements.values import version
 
 MB, GB = 1024**2, 1024**3
@@ -43,7 +43,7 @@ MB, GB = 1024**2, 1024**3
         ([], ValueKind.SIZE, []),
     ],
 )
-def test_a_value_is_kept_in_one_unit(raw: object, kind: ValueKind, value: Value) -> None:
+def test_a_value_is_kept_in_one_unit(raw: object, kind: ValueKind, value: PropertyValue) -> None:
     assert read_value(raw, kind) == (value, kind)
 
 
@@ -110,7 +110,7 @@ def test_what_is_no_value_is_told_what_to_write(raw: object, kind: ValueKind | N
         ([1, 2], ValueKind.NUMBER, "[1, 2]"),
     ],
 )
-def test_a_value_is_shown_short(value: Value, kind: ValueKind | None, text: str) -> None:
+def test_a_value_is_shown_short(value: PropertyValue, kind: ValueKind | None, text: str) -> None:
     assert shown(value, kind) == text
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from cigri.requirements.value_kinds import Value
+from cigri.requirements.value_kinds import PropertyValue
 from cigri.resources.inheritance import DeclarationPlace, DeclaredValue, QueueLineage, SourcedValue, effective
 from cigri.states import PropertyLevel
 
@@ -18,10 +18,10 @@ EVERYWHERE = (
     DeclarationPlace(QUEUE, "fat@dahu"),
 )
 
-Said = Mapping[DeclarationPlace, Value | tuple[str, ...]]
+Said = Mapping[DeclarationPlace, PropertyValue | tuple[str, ...]]
 
 
-def sourced(declared: Said, project: str = "", found: Mapping[str, Value] | None = None) -> SourcedValue | None:
+def sourced(declared: Said, project: str = "", found: Mapping[str, PropertyValue] | None = None) -> SourcedValue | None:
     """The one property `os` of the queue fat@dahu; a tuple extends."""
     said = {
         where: {"os": DeclaredValue(list(value), True) if isinstance(value, tuple) else DeclaredValue(value)}
@@ -93,7 +93,7 @@ def test_a_list_extends_a_single_value_and_what_is_not_there() -> None:
 
 
 def test_what_was_found_stands_right_above_what_is_declared_of_the_cluster() -> None:
-    found: dict[str, Value] = {"os": "found"}
+    found: dict[str, PropertyValue] = {"os": "found"}
     assert sourced({DeclarationPlace(SITE, "grenoble"): "a"}, found=found) == ("found", "discovered")
     assert sourced({DeclarationPlace(CLUSTER, "dahu"): "a"}, found=found) == ("a", "cluster dahu")
     assert sourced({DeclarationPlace(QUEUE, "fat@dahu"): ("a",)}, found=found) == (

@@ -6,12 +6,12 @@ import pytest
 from sqlalchemy import Connection
 
 from cigri.database import Database
-from cigri.endpoints.clusters import Tree, eligible_tree
+from cigri.endpoints.clusters import EligibleTree, eligible_tree
 from cigri.flow.clusters import find_cluster
 from cigri.flow.discovered_nodes import put_nodes
 from cigri.flow.resource_documents import put_description
 from cigri.flow.views.queues import list_queues, property_kinds, resources_version
-from cigri.requirements import Value, parse_requirement
+from cigri.requirements import PropertyValue, parse_requirement
 from cigri.resources.document import read_document
 from cigri.resources.nodes import AlikeNodes
 from tests.factories import a_cluster
@@ -44,7 +44,7 @@ def described(conn: Connection, text: str = GRID) -> None:
     put_description(conn, read_document(text), text, "root")
 
 
-def selected(conn: Connection, wanted: str | Mapping[str, object], project: str = "") -> Tree:
+def selected(conn: Connection, wanted: str | Mapping[str, object], project: str = "") -> EligibleTree:
     kinds = property_kinds(conn)
     return eligible_tree(list_queues(conn, project), parse_requirement(wanted, kinds), kinds)
 
@@ -56,7 +56,7 @@ def conn(database: Database) -> Iterator[Connection]:
         yield conn
 
 
-def queue(conn: Connection, name: str, cluster: str = "ce1", project: str = "") -> Mapping[str, Value]:
+def queue(conn: Connection, name: str, cluster: str = "ce1", project: str = "") -> Mapping[str, PropertyValue]:
     [found] = [view for view in list_queues(conn, project) if (view.queue, view.cluster) == (name, cluster)]
     [only] = found.classes
     return only

@@ -14,7 +14,7 @@ from cigri.flow.clusters import ClusterRow, find_cluster
 from cigri.gateway import transport_gateway as gateways
 from cigri.gateway.transport_gateway import GatewayClosed, TransportGateway
 from cigri.runtime.failure_isolation import isolated_visit
-from cigri.runtime.pass_context import PassContext, Report
+from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.settings.sections import Settings
 from cigri.transports import Transport
 from cigri.transports.local import LocalTransport
@@ -88,9 +88,9 @@ def late(database: Database, tmp_path: Path, me: str) -> Callable[[TransportGate
         assert cluster is not None
         tools = PassContext(database, Settings(), gateway)
 
-        def visit(cluster: ClusterRow) -> Report:
+        def visit(cluster: ClusterRow) -> PassReport:
             gateway.run(cluster, me, endless(tmp_path / "pid"))
-            return Report()
+            return PassReport()
 
         seen = gateway.visit([cluster], isolated_visit(tools, "updator", visit), 0.0)
         assert seen.late == ["here"]

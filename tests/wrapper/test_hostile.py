@@ -16,7 +16,7 @@ from cigri.wrapper import (
     TaskEndCause,
     TaskRecord,
     ask_checkpoints,
-    collect,
+    collect_script,
     journal,
     parse_checkpoints,
     parse_collect,
@@ -84,10 +84,10 @@ def test_a_journal_that_is_no_file_costs_only_its_own_job(ran: Cluster, odd: Cal
 
 def test_an_outbox_file_that_is_none_costs_only_its_own_job(ran: Cluster, odd: Callable[[Path], None]) -> None:
     odd(ran.outbox / "34-1")
-    collected = parse_collect(ran.ask(collect(BASE, OutboxReceipt())))
+    collected = parse_collect(ran.ask(collect_script(BASE, OutboxReceipt())))
     assert [(posted.index, posted.record.exit_code) for posted in collected.records] == [(2, 4)]
     over = OutboxReceipt({}, frozenset({"34-1", "34-2"}))
-    assert parse_collect(ran.ask(collect(BASE, over))).records == ()
+    assert parse_collect(ran.ask(collect_script(BASE, over))).records == ()
     assert not {"34-1", "34-2"} & set(os.listdir(ran.outbox))
 
 
@@ -158,7 +158,7 @@ def test_many_long_lines_do_not_fill_an_answer(dash: Cluster) -> None:
     dash.write("exit 0")
     for index in range(1, 41):
         (dash.outbox / f"34-{index}").write_bytes((b"x" * 999 + b"\n") * (FILE_BYTES // 1000))
-    answer = dash.ask(collect(BASE, OutboxReceipt()))
+    answer = dash.ask(collect_script(BASE, OutboxReceipt()))
     assert len(answer.out) < ANSWER_BYTES + 2 * FILE_BYTES
     assert len(parse_collect(answer).lines) == 40
 
@@ -179,7 +179,7 @@ def test_rubbish_in_a_journal_costs_no_time(ran: Cluster) -> None:
 def test_one_large_file_does_not_keep_others_in_the_outbox(ran: Cluster) -> None:
     record = (ran.outbox / "34-1").read_bytes()
     (ran.outbox / "34-1").write_bytes(b"x\n" * 300_000 + record)
-    collected = parse_collect(ran.ask(collect(BASE, OutboxReceipt())))
+    collected = parse_collect(ran.ask(collect_script(BASE, OutboxReceipt())))
     assert [(posted.index, posted.record.exit_code) for posted in collected.records] == [(2, 4)]
     assert collected.left == 1
 
@@ -191,9 +191,9 @@ def test_a_huge_number_of_files_in_an_outbox_passes_in_pieces(dash: Cluster) -> 
     for number in range(30_000):
         (dash.outbox / f"1-{number}").touch()
     (dash.outbox / "34-1").write_bytes(record)
-    first = parse_collect(dash.ask(collect(BASE, OutboxReceipt())))
+    first = parse_collect(dash.ask(collect_script(BASE, OutboxReceipt())))
     assert len(first.lines) == FILES
-    rest = parse_collect(dash.ask(collect(BASE, OutboxReceipt({}, frozenset(first.lines)))))
+    rest = parse_collect(dash.ask(collect_script(BASE, OutboxReceipt({}, frozenset(first.lines)))))
     assert len(rest.lines) == 10_001
     assert len(first.records) + len(rest.records) == 1
 
@@ -206,7 +206,7 @@ def test_after_a_visit_without_an_answer_the_next_one_asks_for_less(dash: Cluste
     for _ in range(9):
         receipt = receipt.after_silence()
     told = []
-    while lines := parse_collect(dash.ask(collect(BASE, receipt))).lines:
+    while lines := parse_collect(dash.ask(collect_script(BASE, receipt))).lines:
         told.append(len(lines))
         receipt = receipt.after_silence().after_answer({}, frozenset(lines))
     assert told == [200, 100]

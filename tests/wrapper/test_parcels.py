@@ -18,7 +18,7 @@ from cigri.wrapper.output_fetching import (
     RemoteOutputFile,
     drop_parcels,
     fetch_files,
-    fetch_rest,
+    fetch_part,
     parse_dropped,
     parse_files,
     parse_rest,
@@ -48,7 +48,7 @@ def fetch(
 
 def rest(cluster: Cluster, path: bytes, offset: int = 0, most: int = MOST) -> list[OutputFilePart]:
     file = RemoteOutputFile(FIRST, path)
-    return parse_rest(file, cluster.fetch(fetch_rest(BASE, file, offset, most)))
+    return parse_rest(file, cluster.fetch(fetch_part(BASE, file, offset, most)))
 
 
 def test_files_come_by_their_names_however_these_are(cluster: Cluster) -> None:

@@ -23,7 +23,7 @@ from cigri.wrapper import (
     JournalState,
     OutboxReceipt,
     TaskSpec,
-    collect,
+    collect_script,
     journal,
     parse_collect,
     parse_journal,
@@ -128,14 +128,14 @@ def test_thousand_jobs_are_written_quickly(dash: Cluster) -> None:
 
 
 def test_records_are_collected_until_they_are_stored(cluster: Cluster) -> None:
-    assert parse_collect(cluster.ask(collect(BASE, OutboxReceipt()))) == ((), {}, 0)
+    assert parse_collect(cluster.ask(collect_script(BASE, OutboxReceipt()))) == ((), {}, 0)
     cluster.write("exit 1", "exit 2", "exit 3")
     told = "".join(f"{name}() {{ echo {name} >&2; }}\n" for name in ("find", "head", "sort", "awk"))
-    nothing = cluster.ask(told + collect(BASE, OutboxReceipt()))
+    nothing = cluster.ask(told + collect_script(BASE, OutboxReceipt()))
     assert (parse_collect(nothing), nothing.err) == (((), {}, 0), "")  # nor is any of them started
     for index in (1, 2, 3):
         cluster.run(index)
-    collected = parse_collect(cluster.ask(collect(BASE, OutboxReceipt(), limit=2)))
+    collected = parse_collect(cluster.ask(collect_script(BASE, OutboxReceipt(), limit=2)))
     assert [(posted.batch_id, posted.index, posted.record.exit_code) for posted in collected.records] == [
         (34, 1, 1),
         (34, 2, 2),
@@ -143,7 +143,7 @@ def test_records_are_collected_until_they_are_stored(cluster: Cluster) -> None:
     assert (collected.lines, collected.left) == ({"34-1": 1, "34-2": 1, "34-3": 0}, 1)
     stored = OutboxReceipt({"34-2": 1}, frozenset({"34-1"}))
     for _ in range(2):  # told twice
-        rest = parse_collect(cluster.ask(collect(BASE, stored)))
+        rest = parse_collect(cluster.ask(collect_script(BASE, stored)))
         assert [posted.record for posted in rest.records] == cluster.records(3)
         assert sorted(os.listdir(cluster.outbox)) == ["34-2", "34-3"]
 
@@ -157,7 +157,7 @@ def test_of_a_growing_file_only_what_is_new_is_collected(cluster: Cluster) -> No
     receipt, seen = OutboxReceipt(), []
     for content in (lines[:2], lines[:3], lines[:3], [*lines[:3], lines[3][:-3]], lines):
         posted.write_bytes(b"".join(content))
-        collected = parse_collect(cluster.ask(collect(BASE, receipt)))
+        collected = parse_collect(cluster.ask(collect_script(BASE, receipt)))
         seen.append([one.record for one in collected.records])
         receipt = OutboxReceipt({**receipt.lines, **collected.lines})
     assert seen == [records[:2], records[2:3], [], [], records[3:]]
@@ -180,7 +180,7 @@ def test_record_that_is_cut_or_misplaced_is_left_alone(cluster: Cluster) -> None
     }.items():
         (cluster.outbox / name).write_bytes(content)
     (cluster.outbox / "1-1\ncigri-outbox end 0 0").write_bytes(whole)
-    collected = parse_collect(cluster.ask(collect(BASE, OutboxReceipt())))
+    collected = parse_collect(cluster.ask(collect_script(BASE, OutboxReceipt())))
     assert [posted.index for posted in collected.records] == [1, 5, 8, 9]
     whole_lines = {"34-1": 1, "34-2": 0, "34-3": 0, "34-4": 0, "34-5": 2, "34-7": 0, "34-8": 1, "34-9": 2}
     assert collected.lines == whole_lines
@@ -190,7 +190,7 @@ def test_cut_answer_is_no_answer(dash: Cluster) -> None:
     dash.write("exit 1")
     dash.run()
     key = JobKey(12, 34, 1)
-    records, journals = dash.ask(collect(BASE, OutboxReceipt())), dash.ask(journal(BASE, [key]))
+    records, journals = dash.ask(collect_script(BASE, OutboxReceipt())), dash.ask(journal(BASE, [key]))
     output, void = dash.ask(tail(BASE, 12, 34, 1, 1, "out", 10)), dash.ask(void_batch(BASE, 12, 34))
     for cut in range(1, 30):
         with pytest.raises(UnreadableOutput):
@@ -208,7 +208,7 @@ def test_cut_answer_is_no_answer(dash: Cluster) -> None:
     for name in ("../x", "1-2\n", "-rf", "34-1;", "1-2-3"):
         for receipt in (OutboxReceipt({name: 1}), OutboxReceipt({}, frozenset({name}))):
             with pytest.raises(ValueError, match="outbox"):
-                collect(BASE, receipt)
+                collect_script(BASE, receipt)
 
 
 def test_journal_tells_what_was_started_and_what_has_ended(cluster: Cluster) -> None:

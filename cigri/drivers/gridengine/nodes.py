@@ -11,7 +11,7 @@ from cigri.drivers.gridengine.node_selection import COMPLEX
 from cigri.drivers.gridengine.output_parsing import read_xml, unreadable
 from cigri.errors import UnreadableOutput
 from cigri.formats.units import MEGABYTE, MULTIPLES, in_seconds
-from cigri.requirements.value_kinds import Value
+from cigri.requirements.value_kinds import PropertyValue
 from cigri.resources.nodes import AlikeNodes, alike, known
 from cigri.shell.results import ShellResult
 
@@ -63,15 +63,15 @@ def read_nodes(answer: ShellResult, own: Collection[str], complexes: Mapping[str
 
 def _properties(
     configuration: ComplexConfiguration, host: str, queue: str, slots: int, facts: Mapping[str, str]
-) -> dict[str, Value]:
+) -> dict[str, PropertyValue]:
     fields = configuration.queues[queue]
-    given: dict[str, Value | None] = {}
+    given: dict[str, PropertyValue | None] = {}
     for source in (configuration.hosts.get("global", {}), configuration.hosts.get(host, {}), fields):
         given |= _complexes(source.get("complex_values", ""), configuration.types)
     limit = given.pop("slots", None)
     gpus = next((given[name] for name in GPU_NAMES if isinstance(given.get(name), int)), None)
     memory = _size(facts.get("mem_total", ""))
-    plain: dict[str, Value | None] = {
+    plain: dict[str, PropertyValue | None] = {
         "cores": min(slots, limit) if isinstance(limit, int) else slots,
         "memory": memory // MEGABYTE * MEGABYTE if memory else None,
         "gpus": gpus,
@@ -103,12 +103,12 @@ def _blocks(text: str, first: str) -> dict[str, dict[str, str]]:
     return blocks
 
 
-def _complexes(text: str, types: Mapping[str, tuple[str, str]]) -> dict[str, Value | None]:
+def _complexes(text: str, types: Mapping[str, tuple[str, str]]) -> dict[str, PropertyValue | None]:
     """`licence=2,big=TRUE`; what hosts of their own have in brackets is left out, as it is told of each host anyway."""
     return dict(_pairs(re.sub(r",?\[[^\]]*\]", "", text).split(","), types))
 
 
-def _pairs(words: Sequence[str], types: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, Value | None]]:
+def _pairs(words: Sequence[str], types: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, PropertyValue | None]]:
     for word in words:
         name, equals, value = word.strip().partition("=")
         if equals:
@@ -116,7 +116,7 @@ def _pairs(words: Sequence[str], types: Mapping[str, tuple[str, str]]) -> Iterat
             yield full, _value(value, kind)
 
 
-def _value(text: str, kind: str) -> Value | None:
+def _value(text: str, kind: str) -> PropertyValue | None:
     match kind:
         case "INT" | "DOUBLE":
             number = _number(text)

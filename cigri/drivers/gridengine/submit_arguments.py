@@ -65,7 +65,7 @@ def _checked(text: str) -> str:
 
 
 Complex = Annotated[str, Field(pattern=rf"^{COMPLEX.pattern}$")]
-Wishes = Annotated[str, AfterValidator(_checked)]
+ResourceRequestField = Annotated[str, AfterValidator(_checked)]
 
 
 class GridEngineOptions(BaseModel):
@@ -76,8 +76,8 @@ class GridEngineOptions(BaseModel):
     settings: Annotated[str, Field(pattern=r"^/")] | None = None
     queue: Annotated[str, Field(pattern=rf"^{QUEUE}$")] | None = None
     besteffort_queue: Annotated[str, Field(pattern=rf"^{QUEUE}$")] | None = None
-    properties: Wishes | None = None
-    besteffort_properties: Wishes | None = None
+    properties: ResourceRequestField | None = None
+    besteffort_properties: ResourceRequestField | None = None
     project: Annotated[str, Field(pattern=rf"^{SGE_NAME}$")] | None = None
     priority: Annotated[int, Field(ge=LEAST_PRIORITY, le=0)] | None = None
     use_nice: bool = False

@@ -6,7 +6,7 @@ from typing import Any
 
 from cigri.drivers.oar.output_parsing import END_OF_OAR_ANSWER, entries, unreadable
 from cigri.formats.units import MEGABYTE
-from cigri.requirements.value_kinds import Value
+from cigri.requirements.value_kinds import PropertyValue
 from cigri.resources.nodes import AlikeNodes, alike, known
 from cigri.shell.results import ShellResult
 
@@ -39,11 +39,11 @@ def read_nodes(answer: ShellResult, core: str, memory: str | None, columns: Mapp
 
 def _properties(
     resources: Sequence[Mapping[str, Any]], core: str, memory: str | None, columns: Mapping[str, str]
-) -> dict[str, Value]:
+) -> dict[str, PropertyValue]:
     shared = {name: value for name, value in resources[0].items() if all(row.get(name) == value for row in resources)}
     size = shared.get(memory) if memory else None
     values = {name: value for name, value in shared.items() if isinstance(value, str | int | float) and value != ""}
-    plain: dict[str, Value | None] = {
+    plain: dict[str, PropertyValue | None] = {
         name: value
         for name, value in values.items()
         if not OWN_PROPERTIES.fullmatch(name) and name != core and name not in columns.values()

@@ -22,7 +22,7 @@ def _type(name: str) -> str:
 
 
 PropertyName = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$")]
-Column = Annotated[str, AfterValidator(_column)]
+ColumnName = Annotated[str, AfterValidator(_column)]
 TypeName = Annotated[str, AfterValidator(_type)]
 
 
@@ -38,9 +38,9 @@ class OarOptions(BaseModel):
     project: str | None = None
     properties: str | None = None
     types: Annotated[tuple[TypeName, ...], Field(strict=False)] = ()
-    core: Column = "core"
-    memory: Column | None = None
-    disk: Column | None = None
-    columns: Mapping[PropertyName, Column] = Field(default_factory=dict)
+    core: ColumnName = "core"
+    memory: ColumnName | None = None
+    disk: ColumnName | None = None
+    columns: Mapping[PropertyName, ColumnName] = Field(default_factory=dict)
     grace: Annotated[int, Field(ge=0)] = 0
     suspend: bool = False

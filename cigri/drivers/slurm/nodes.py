@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 
 from cigri.drivers.slurm.output_parsing import END_OF_ANSWER, unreadable
 from cigri.formats.units import MEGABYTE, MULTIPLES, in_seconds
-from cigri.requirements.value_kinds import Value
+from cigri.requirements.value_kinds import PropertyValue
 from cigri.resources.nodes import AlikeNodes, alike, known
 from cigri.shell.results import ShellResult
 
@@ -33,14 +33,14 @@ def read_nodes(answer: ShellResult, own: Collection[str]) -> list[AlikeNodes]:
     return alike(kind for kind in classes if kind.nodes)
 
 
-def _properties(cores: str, memory: str, features: str, gres: str, longest: str) -> dict[str, Value]:
-    counts: dict[str, Value | None] = {}
+def _properties(cores: str, memory: str, features: str, gres: str, longest: str) -> dict[str, PropertyValue]:
+    counts: dict[str, PropertyValue | None] = {}
     models = []
     for name, model, number in _gres(gres):
         before = counts.get(name) or 0
         counts[name] = number + (before if isinstance(before, int) else 0)
         models += [model] if model and name == "gpu" else []
-    plain: dict[str, Value | None] = {
+    plain: dict[str, PropertyValue | None] = {
         "cores": int(cores),
         "memory": int(memory) * MEGABYTE,
         "features": sorted(_words(features)),

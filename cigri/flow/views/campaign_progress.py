@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from sqlalchemy import BigInteger, Connection, Row, Select, Subquery, and_, case, cast, func, literal, select, text
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
 
-from cigri.database import among_given
+from cigri.database import bound_id_list
 from cigri.database.typed_rows import read_all
 from cigri.flow.forecasts import NewForecast
 from cigri.states import LEFT_TO_DO, OPEN_CAMPAIGNS, BatchState, CampaignType, JobState
 from cigri.tables.campaigns import Bucket, BucketAverage, Campaign, CampaignCluster, Completion, Forecast
-from cigri.tables.clusters import ClusterForecast
+from cigri.tables.clusters import ClusterRate
 from cigri.tables.jobs import Batch, Job
 from cigri.tables.tasks import REMAINS, Task, TaskCount
 
@@ -142,7 +142,7 @@ def _progress(window: float) -> Select[*tuple[Any, ...]]:
         .outerjoin(
             Forecast, and_(Forecast.c.campaign_id == part.c.campaign_id, Forecast.c.cluster_id == part.c.cluster_id)
         )
-        .where(Campaign.c.state.in_(OPEN_CAMPAIGNS), Campaign.c.id.not_in(among_given("besides")))
+        .where(Campaign.c.state.in_(OPEN_CAMPAIGNS), Campaign.c.id.not_in(bound_id_list("besides")))
         .order_by(part.c.campaign_id, part.c.cluster_id)
     )
 
@@ -214,7 +214,7 @@ def _sent() -> Subquery:
     return (
         select(Batch.c.campaign_id, Batch.c.cluster_id, func.sum(Batch.c.size).label("jobs"))
         .where(Batch.c.state == BatchState.SUBMITTED)
-        .where(Batch.c.settled_at >= select(func.max(ClusterForecast.c.at)).scalar_subquery())
+        .where(Batch.c.settled_at >= select(func.max(ClusterRate.c.at)).scalar_subquery())
         .group_by(Batch.c.campaign_id, Batch.c.cluster_id)
         .subquery()
     )

@@ -19,7 +19,7 @@ from cigri.database.typed_rows import read_all
 from cigri.flow.holds import HALT_PROBLEMS, is_share_held
 from cigri.flow.views.job_destinations import is_closed
 from cigri.formats.units import HOUR
-from cigri.lifecycle.active_scheduler import USUAL_SCHEDULER, serving
+from cigri.lifecycle.active_scheduler import USUAL_SCHEDULER, active_scheduler
 from cigri.states import OPEN_CAMPAIGNS, EventLevel, JobState, StepState, TaskState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster, Forecast, Hold
 from cigri.tables.clusters import Cluster, ClusterState, Drain
@@ -115,7 +115,7 @@ def _served_by(row: Row[*tuple[Any, ...]], default: str) -> str:
         "has_waiting": row.waiting > 0,
         "is_replicated": row.max_replicas is not None,
     }
-    return serving(row.type, row.scheduler, default, **marks)
+    return active_scheduler(row.type, row.scheduler, default, **marks)
 
 
 def list_parts(conn: Connection, ids: Sequence[int]) -> list[CampaignClusterView]:
@@ -224,7 +224,7 @@ def list_errors(
     return read_all(conn, ErrorView, statement)
 
 
-def present(conn: Connection) -> datetime:
+def grid_time(conn: Connection) -> datetime:
     """The time of the database, by which all other times are to be read."""
     return server_time(conn)
 

@@ -11,10 +11,10 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.selectable import Select
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import given, packed
+from cigri.database import bound_values_table, rows_as_json
 from cigri.database.typed_rows import read_by
 from cigri.states import JobKind, JobState, Outcome
-from cigri.tables.clusters import ClusterForecast
+from cigri.tables.clusters import ClusterRate
 from cigri.tables.jobs import Attempt, Batch, Job
 
 JOBS_LOOKED_AT = 200  # latest ended jobs of a campaign on the cluster
@@ -36,13 +36,17 @@ class CheckpointCosts(NamedTuple):
 
 def list_saving_figures(conn: Connection, cluster_id: int, asking: Mapping[int, int]) -> dict[int, CheckpointCosts]:
     """By id of campaigns, of each of which it is given how many seconds before the walltime its tasks are asked."""
-    parameters = {"here": cluster_id, "asking": packed(ASKED_BEFORE, asking.items())}
+    parameters = {"here": cluster_id, "asking": rows_as_json(ASKED_BEFORE, asking.items())}
     return read_by(conn, "campaign_id", CheckpointCosts, _saving_figures(), parameters) if asking else {}
 
 
 @cache
 def _saving_figures() -> Select[*tuple[Any, ...]]:
-    asking, forecast, here = given("asking", ASKED_BEFORE), ClusterForecast.c, bindparam("here", type_=BigInteger)
+    asking, forecast, here = (
+        bound_values_table("asking", ASKED_BEFORE),
+        ClusterRate.c,
+        bindparam("here", type_=BigInteger),
+    )
     latest = (
         select(Job.c.id, Job.c.batch_id, Job.c.walltime)
         .where(Job.c.campaign_id == asking.c.campaign_id, Job.c.cluster_id == here)
@@ -71,6 +75,6 @@ def _saving_figures() -> Select[*tuple[Any, ...]]:
         .select_from(asking)
         .outerjoin(latest, true())
         .outerjoin(stopped, after.between(-LATE_BEGIN, asking.c.before))
-        .outerjoin(ClusterForecast, forecast.cluster_id == here)
+        .outerjoin(ClusterRate, forecast.cluster_id == here)
         .group_by(asking.c.campaign_id, forecast.hazard, forecast.queue_delay)
     )

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, cast, func, select
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 
 from cigri.states import BatchState
-from cigri.tables.clusters import ClusterForecast
+from cigri.tables.clusters import ClusterRate
 from cigri.tables.jobs import Batch
 
 SENDINGS = 200  # latest batches, from which the time of a submission is taken
@@ -28,7 +28,7 @@ NO_DELAYS = ClusterDelays()
 def list_delays(conn: Connection) -> dict[int, ClusterDelays]:
     """By cluster id. `delay` and `hazard` as forecast; `sending` is the mean over those of the latest SENDINGS batches
     of the grid that went there."""
-    forecast, batch = ClusterForecast.c, Batch.c
+    forecast, batch = ClusterRate.c, Batch.c
     latest = (
         select(batch.cluster_id, func.extract("epoch", batch.settled_at - batch.created_at).label("seconds"))
         .where(batch.state == BatchState.SUBMITTED)

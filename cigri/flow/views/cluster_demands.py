@@ -17,13 +17,13 @@ from sqlalchemy.sql.selectable import Select
 
 from cigri.database.typed_rows import read_all, read_by
 from cigri.estimates.speeds import FEWEST_FOR_SPEED
-from cigri.flow.ceilings import Share
+from cigri.flow.ceilings import CampaignClusterKey
 from cigri.flow.holds import list_held
 from cigri.flow.task_places import count_furnished
 from cigri.flow.views.cluster_delays import NO_DELAYS, list_delays
 from cigri.flow.views.job_destinations import only_waiting
 from cigri.flow.views.queued_jobs import list_asked
-from cigri.flow.views.running_jobs import is_there
+from cigri.flow.views.running_jobs import is_active
 from cigri.states import WAITING_JOBS, CampaignState, CampaignType, JobState, StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.grid import Project
@@ -77,20 +77,21 @@ class BegunCampaign(NamedTuple):
 class ClusterDemand(NamedTuple):
     """A campaign that could use a cluster: `width` cores a job, `live` jobs of its own there now.
 
-    `waiting` tasks that any cluster may take; `ratio` jobs per core as forecast; `is_on_trial` after too many failures
-    or doubts; `bound` tasks that wait for this very cluster, which has their checkpoints. As forecast: `keep` jobs stay
-    waiting behind what can start at once, None: as the cluster is configured; `send` are sent whatever is free, None:
-    as the rest allows. `proven`: tasks that succeeded there, those of the same command
+    `waiting` tasks that any cluster may take; `ratio` jobs per core as forecast; `is_on_probation` after too many
+    failures or doubts; `pinned` tasks that wait for this very cluster, which has their checkpoints. As forecast:
+    `keep_waiting` jobs stay waiting behind what can start at once, None: as the cluster is configured; `send_now` are
+    sent whatever is free, None: as the rest allows. `successes`: tasks that succeeded there, those of the same command
     in earlier campaigns with FEWEST_FOR_SPEED, and jobs that have run for a while.
 
     `mean`: seconds that a task takes there, if one has succeeded; `delay`: seconds that a job waits there even if cores
-    are free; `hazard`: kills per core-second. `spare`: tasks in jobs that may have another attempt, on free cores only.
-    `sending`: seconds from the order to submit a batch to its acceptance, files of its tasks included; `shunned`: of
-    `waiting`, those that failed there last. `queued`: of `live`, those that do not run. `asked`: what its waiting
-    tasks ask the batch system for, one number for each bucket (views/queued_jobs.py).
+    are free; `hazard`: kills per core-second. `replicable`: tasks in jobs that may have another attempt, on free cores
+    only. `submit_seconds`: seconds from the order to submit a batch to its acceptance, files of its tasks included;
+    `avoiding`: of `waiting`, those that failed there last. `queued`: of `live`, those that do not run.
+    `request_hashes`: what its waiting tasks ask the batch system for, one number for each bucket
+    (views/queued_jobs.py).
 
-    Those of one `kind`, which is not 0, are of the same cluster, for campaigns without jobs or tasks of their own
-    there, and differ in nothing but these: in campaign, type, waiting, spare and asked.
+    Those of one `equivalence_group`, which is not 0, are of the same cluster, for campaigns without jobs or tasks of
+    their own there, and differ in nothing but these: in campaign, type, waiting, spare and asked.
     """
 
     campaign_id: int
@@ -101,25 +102,25 @@ class ClusterDemand(NamedTuple):
     live: int
     waiting: int
     ratio: float
-    is_on_trial: bool
-    bound: int = 0
-    keep: int | None = None
-    send: int | None = None
-    proven: int = 0
+    is_on_probation: bool
+    pinned: int = 0
+    keep_waiting: int | None = None
+    send_now: int | None = None
+    successes: int = 0
     mean: float | None = None
     delay: float = 0.0
     hazard: float = 0.0
-    spare: int = 0
-    sending: float = 0.0
-    shunned: int = 0
+    replicable: int = 0
+    submit_seconds: float = 0.0
+    avoiding: int = 0
     queued: int = 0
-    asked: tuple[int, ...] = (0,)
-    kind: int = 0
+    request_hashes: tuple[int, ...] = (0,)
+    equivalence_group: int = 0
 
     @property
     def waits(self) -> bool:
         """Is there more to be given to it than what is left over?"""
-        return self.waiting > 0 or self.bound > 0 or not self.spare
+        return self.waiting > 0 or self.pinned > 0 or not self.replicable
 
 
 class _TaskCounts(NamedTuple):
@@ -158,7 +159,9 @@ def has_open_campaigns(conn: Connection) -> bool:
     return conn.scalar(treated.limit(1)) is not None
 
 
-def list_claims(conn: Connection, wants: Sequence[ClusterDemand], *, everybody: bool = False) -> list[PendingCampaign]:
+def list_pending_campaigns(
+    conn: Connection, wants: Sequence[ClusterDemand], *, everybody: bool = False
+) -> list[PendingCampaign]:
     """The campaigns that want something, in the order of submission; or all in treatment, these without clusters."""
     clusters: dict[int, list[int]] = defaultdict(list)
     for want in wants:
@@ -204,7 +207,9 @@ def list_begun(conn: Connection) -> dict[int, BegunCampaign]:
     return read_by(conn, "id", BegunCampaign, statement)
 
 
-def list_wants(conn: Connection, errors: int, same_cluster: float, scouting: float = 30.0) -> list[ClusterDemand]:
+def list_cluster_demands(
+    conn: Connection, errors: int, same_cluster: float, scouting: float = 30.0
+) -> list[ClusterDemand]:
     """In the order of submission; `errors` is the number of failures in a row that puts a campaign on trial.
 
     A task waits `same_cluster` seconds for the cluster of its checkpoint; a job that has run for `scouting` seconds
@@ -265,7 +270,7 @@ def list_wants(conn: Connection, errors: int, same_cluster: float, scouting: flo
     return sorted(wants)
 
 
-def _tasks(conn: Connection, bound: Mapping[Share, int]) -> dict[int, _TaskCounts]:
+def _tasks(conn: Connection, bound: Mapping[CampaignClusterKey, int]) -> dict[int, _TaskCounts]:
     """Of the campaigns in treatment that have something to do; those `bound` to a cluster wait for no other."""
     bound_anywhere, asked = Counter[int](), _asked(conn)
     for (campaign_id, _), number in bound.items():
@@ -329,9 +334,9 @@ def _shares(errors: int) -> Select[*tuple[Any, ...]]:
     return select(func.array_agg(campaign_id).label("campaign_ids"), *columns).group_by(*columns)
 
 
-def _live(conn: Connection, scouting: float) -> dict[Share, _LiveCounts]:
+def _live(conn: Connection, scouting: float) -> dict[CampaignClusterKey, _LiveCounts]:
     is_old = Job.c.started_at <= func.now() - timedelta(seconds=scouting)
-    is_queued = and_(Job.c.state.in_(WAITING_JOBS), is_there())
+    is_queued = and_(Job.c.state.in_(WAITING_JOBS), is_active())
     shares = conn.execute(
         select(
             Job.c.campaign_id,
@@ -346,7 +351,7 @@ def _live(conn: Connection, scouting: float) -> dict[Share, _LiveCounts]:
     return {(row.campaign_id, row.cluster_id): _LiveCounts(row.jobs, row.proven, row.queued) for row in shares}
 
 
-def _bound(conn: Connection, same_cluster: float) -> dict[Share, int]:
+def _bound(conn: Connection, same_cluster: float) -> dict[CampaignClusterKey, int]:
     """Tasks that wait for the cluster of their checkpoint."""
     shares = conn.execute(
         select(Task.c.campaign_id, Task.c.checkpoint_cluster_id, func.count())
@@ -357,7 +362,7 @@ def _bound(conn: Connection, same_cluster: float) -> dict[Share, int]:
     return {(campaign_id, cluster_id): number for campaign_id, cluster_id, number in shares if cluster_id is not None}
 
 
-def _shunned(conn: Connection) -> dict[Share, int]:
+def _shunned(conn: Connection) -> dict[CampaignClusterKey, int]:
     """Waiting tasks that failed on a cluster, and may go to another.
 
     That they continue nowhere is no condition: with it the index of all tasks that wait would do as well, and be read.

@@ -16,7 +16,7 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement, Label
 from sqlalchemy.sql.selectable import LateralFromClause, Select
 
-from cigri.database import among_given
+from cigri.database import bound_id_list
 from cigri.database.typed_rows import read_all
 from cigri.estimates.durations import BINS_PER_DOUBLING, LAST_BIN, SHORTEST_DURATION
 from cigri.estimates.speeds import FEWEST_FOR_SPEED
@@ -24,7 +24,7 @@ from cigri.flow.cluster_states import USAGE_PERIOD, minute_of
 from cigri.settings.cluster_config import ClusterConfig, read_config
 from cigri.states import JobKind, JobState, Outcome
 from cigri.tables.campaigns import CampaignCluster
-from cigri.tables.clusters import Cluster, ClusterForecast, ClusterState, ClusterUsage
+from cigri.tables.clusters import Cluster, ClusterRate, ClusterState, ClusterUsage
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
 
@@ -117,10 +117,10 @@ def _services(window: float, long_window: float, most: int) -> Select[*tuple[Any
             Cluster.c.id.label("cluster_id"),
             ClusterState.c.total,
             ClusterState.c.free,
-            ClusterForecast.c.at,
-            ClusterForecast.c.cycle,
+            ClusterRate.c.at,
+            ClusterRate.c.cycle,
             cast(rates.c.rate, DOUBLE_PRECISION).label("start_rate"),
-            func.coalesce(delays.c.delay, ClusterForecast.c.queue_delay).label("queue_delay"),
+            func.coalesce(delays.c.delay, ClusterRate.c.queue_delay).label("queue_delay"),
             kills.c.n.label("kills"),
             *(_or_0(usage.c[name]) for name in ("core_seconds", "taken", "given", "usage_seconds")),
             (ClusterState.c.used - ClusterState.c.used_by_us).label("others"),
@@ -132,7 +132,7 @@ def _services(window: float, long_window: float, most: int) -> Select[*tuple[Any
             Cluster.c.config,
         )
         .join(ClusterState, ClusterState.c.cluster_id == Cluster.c.id)
-        .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == Cluster.c.id)
+        .outerjoin(ClusterRate, ClusterRate.c.cluster_id == Cluster.c.id)
         .outerjoin(rates, rates.c.id == Cluster.c.id)
         .outerjoin(sendings, sendings.c.id == Cluster.c.id)
         .outerjoin(delays, delays.c.id == Cluster.c.id)
@@ -170,7 +170,7 @@ def _under_way() -> Select[*tuple[Any, ...]]:
         )
         .join(CampaignCluster, and_(part.campaign_id == Job.c.campaign_id, part.cluster_id == Job.c.cluster_id))
         .join(last, literal(True), isouter=True)
-        .where(Job.c.cluster_id.in_(among_given("clusters")), Job.c.state == JobState.RUNNING)
+        .where(Job.c.cluster_id.in_(bound_id_list("clusters")), Job.c.state == JobState.RUNNING)
         .where(Job.c.halted_since.is_(None), Job.c.started_at.is_not(None), Job.c.kind == JobKind.TASKS)
     )
 
@@ -194,7 +194,7 @@ def _ages() -> Select[*tuple[Any, ...]]:
     is_one_of_several = select(Attempt.c.job_id).where(Attempt.c.job_id == Job.c.id, Attempt.c.position > 1).exists()
     return (
         select(Job.c.campaign_id, Job.c.cluster_id, place, func.count())
-        .where(Job.c.campaign_id.in_(among_given("campaigns")))
+        .where(Job.c.campaign_id.in_(bound_id_list("campaigns")))
         .where(Job.c.state == JobState.RUNNING, Job.c.kind == JobKind.TASKS)
         .where(Job.c.halted_since.is_(None), Job.c.started_at.is_not(None), ~is_one_of_several)
         .group_by(Job.c.campaign_id, Job.c.cluster_id, place)
@@ -245,7 +245,7 @@ def _starts(since: ColumnElement[datetime], most: int) -> CTE:
         .select_from(Cluster)
         .join(started, literal(True))
         .outerjoin(ClusterUsage, and_(ClusterUsage.c.cluster_id == Cluster.c.id, ClusterUsage.c.at == minute))
-        .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == Cluster.c.id)
+        .outerjoin(ClusterRate, ClusterRate.c.cluster_id == Cluster.c.id)
         .cte()
     )
 
@@ -275,7 +275,7 @@ def _burst() -> ColumnElement[float]:
     """
     declared = Cluster.c.config["poll_interval"]
     interval = case((func.jsonb_typeof(declared) == "number", declared.as_float()), else_=POLL_INTERVAL)
-    look = func.greatest(interval, func.coalesce(ClusterForecast.c.cycle, BURST))
+    look = func.greatest(interval, func.coalesce(ClusterRate.c.cycle, BURST))
     return cast(func.least(func.greatest(look, BRIEFEST_BURST), BURST), DOUBLE_PRECISION)
 
 

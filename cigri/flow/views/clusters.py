@@ -12,16 +12,16 @@ from sqlalchemy.sql.selectable import LateralFromClause, Select
 
 from cigri.api_models.campaigns import ClusterTestAttempt
 from cigri.api_models.clusters import AccountMapping, ClusterSnapshot, ClusterUsagePeriod, ClusterView
-from cigri.database.typed_rows import nothing, read_all
+from cigri.database.typed_rows import null_column, read_all
 from cigri.states import WAITING_JOBS, CampaignType, JobState
 from cigri.tables.campaigns import Bucket, Campaign
 from cigri.tables.clusters import (
     Cluster,
-    ClusterPace,
     ClusterState,
     ClusterUsage,
     Drain,
     ExcludedNode,
+    FrontEndStress,
     NodeDrain,
     UserMapping,
 )
@@ -58,9 +58,9 @@ def _archived_tests(campaign_id: int) -> Select[*tuple[Any, ...]]:
     old, campaign = TaskHistory.c, Campaign.c
     return (
         select(Cluster.c.name.label("cluster"), old.number.label("task_number"), old.state)
-        .add_columns(nothing("job_id", Job.c.id), nothing("job_state", Job.c.state))
-        .add_columns(nothing("outcome", Attempt.c.outcome), old.exit_code, old.seconds, old.node)
-        .add_columns(nothing("said", Event.c.message))
+        .add_columns(null_column("job_id", Job.c.id), null_column("job_state", Job.c.state))
+        .add_columns(null_column("outcome", Attempt.c.outcome), old.exit_code, old.seconds, old.node)
+        .add_columns(null_column("said", Event.c.message))
         .join(Cluster, Cluster.c.id == old.cluster_id)
         .join(Campaign, campaign.id == old.campaign_id)
         .where(old.campaign_id == campaign_id, campaign.type == CampaignType.TEST)
@@ -92,12 +92,12 @@ def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> 
             Drain.c.deadline.label("drained_by"),
             sick.label("sick_nodes"),
             drained.label("drained_nodes"),
-            func.coalesce(ClusterPace.c.pace, 1.0).label("pace"),
-            func.coalesce(ClusterPace.c.why, "").label("stress"),
+            func.coalesce(FrontEndStress.c.pace, 1.0).label("pace"),
+            func.coalesce(FrontEndStress.c.why, "").label("stress"),
         )
         .select_from(Cluster)
         .outerjoin(Drain, Drain.c.cluster_id == Cluster.c.id)
-        .outerjoin(ClusterPace, ClusterPace.c.cluster_id == Cluster.c.id)
+        .outerjoin(FrontEndStress, FrontEndStress.c.cluster_id == Cluster.c.id)
         .join(live, true())
         .outerjoin(away, true())
         .outerjoin(state, state.c.cluster_id == Cluster.c.id)

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, and_, func, literal_column, select, text
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.api_models.events import EventView
-from cigri.database import IDS, rows
+from cigri.database import IDS, values_table
 from cigri.database.typed_rows import read_all
 from cigri.errors import NotFound
 from cigri.flow.archive import PURGE
@@ -89,7 +89,7 @@ def list_fixable(conn: Connection, choice: EventFilter) -> list[int]:
 
 def list_missing(conn: Connection, choice: EventFilter) -> list[int]:
     """Those of the numbered events that are not there, or not to be seen so."""
-    wanted = rows("wanted", IDS, [(event_id,) for event_id in choice.event_ids])
+    wanted = values_table("wanted", IDS, [(event_id,) for event_id in choice.event_ids])
     seen = select(Event.c.id).outerjoin(Campaign, Campaign.c.id == Event.c.campaign_id).where(*_chosen(choice))
     return list(conn.scalars(select(wanted.c.id).where(wanted.c.id.not_in(seen)).order_by(wanted.c.id)))
 
@@ -105,7 +105,7 @@ def require_seen(conn: Connection, campaign_ids: Iterable[int], caller: Caller) 
 
 
 def _require(conn: Connection, campaign_ids: Iterable[int], which: ColumnElement[bool]) -> None:
-    wanted = rows("wanted", IDS, [(campaign_id,) for campaign_id in campaign_ids])
+    wanted = values_table("wanted", IDS, [(campaign_id,) for campaign_id in campaign_ids])
     known = select(Campaign.c.id).where(which)
     strange = conn.scalars(select(wanted.c.id).where(wanted.c.id.not_in(known)).order_by(wanted.c.id)).all()
     if strange:
@@ -127,7 +127,7 @@ def _chosen(choice: EventFilter) -> list[ColumnElement[bool]]:
         conditions.append(is_own(choice.caller) if choice.is_to_change else is_seen(choice.caller))
     for column, ids in ((Event.c.campaign_id, choice.campaign_ids), (Event.c.id, choice.event_ids)):
         if ids:
-            wanted = rows("wanted", IDS, [(id,) for id in ids])
+            wanted = values_table("wanted", IDS, [(id,) for id in ids])
             conditions.append(column.in_(select(wanted.c.id)))
     if not choice.closed_too:
         conditions.append(Event.c.closed_at.is_(None))

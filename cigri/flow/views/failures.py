@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, func, literal, null, select, true
 from sqlalchemy.sql.selectable import Select
 
-from cigri.presentation.failure_groups import TASK_FAILED, TaskFailure, last_said
+from cigri.presentation.failure_groups import TASK_FAILED, TaskFailure, last_stderr_line
 from cigri.states import TaskState
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Event
@@ -52,7 +52,7 @@ def list_failures(conn: Connection, campaign_id: int, most: int) -> list[TaskFai
             row.cluster,
             row.outcome,
             row.exit_code,
-            last_said(row.message),
+            last_stderr_line(row.message),
             row.job_id,
             row.event_id,
         )

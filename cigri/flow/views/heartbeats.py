@@ -9,9 +9,9 @@ from typing import NamedTuple
 from sqlalchemy import Connection, and_, select, text, true
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.database import among
+from cigri.database import id_list
 from cigri.database.typed_rows import read_all
-from cigri.flow.views.campaigns import present
+from cigri.flow.views.campaigns import grid_time
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Event, ModuleState
@@ -50,17 +50,19 @@ class UnreachableCluster(NamedTuple):
     why: str | None
 
 
-def find_pulse(conn: Connection) -> GridHeartbeat:
+def read_heartbeats(conn: Connection) -> GridHeartbeat:
     """Of each module that ever noted a pass, and whether an almighty holds its lock at this moment."""
     row = ModuleState.c
     modules = select(row.name, row.started_at.label("at"), row.by_almighty, row.failing_since, row.error)
-    return GridHeartbeat(bool(conn.scalar(_IS_HELD)), read_all(conn, ModuleHeartbeat, modules), present(conn))
+    return GridHeartbeat(bool(conn.scalar(_IS_HELD)), read_all(conn, ModuleHeartbeat, modules), grid_time(conn))
 
 
-def list_away(conn: Connection, campaign_ids: Collection[int]) -> list[UnreachableCluster]:
+def list_unreachable_clusters(conn: Connection, campaign_ids: Collection[int]) -> list[UnreachableCluster]:
     """Clusters of these campaigns that are set aside because they fail."""
     part = CampaignCluster.c
-    return _list_away(conn, Cluster.c.id.in_(select(part.cluster_id).where(part.campaign_id.in_(among(campaign_ids)))))
+    return _list_away(
+        conn, Cluster.c.id.in_(select(part.cluster_id).where(part.campaign_id.in_(id_list(campaign_ids))))
+    )
 
 
 def list_all_away(conn: Connection) -> list[UnreachableCluster]:

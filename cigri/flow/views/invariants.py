@@ -12,7 +12,7 @@ from cigri.states import LEFT_TO_DO, BatchState, CampaignState, JobKind, JobStat
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.dependencies import Dependency
 from cigri.tables.grid import Event
-from cigri.tables.job_requests import Kill
+from cigri.tables.job_requests import KillRequest
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.parcels import Parcel
 from cigri.tables.tasks import Task, TaskCount
@@ -130,9 +130,9 @@ RULES: dict[str, Select[Any]] = {
         select(Task.c.id).where(Task.c.state == TaskState.BLOCKED, ~_waits_for_another)
     ),
     "an ended job is not to be killed, unless its cluster lists it again": (
-        select(Kill.c.job_id)
-        .join(Job, Job.c.id == Kill.c.job_id)
-        .where(Kill.c.is_open, Kill.c.reason != KillReason.LISTED_AGAIN, Job.c.state == JobState.ENDED)
+        select(KillRequest.c.job_id)
+        .join(Job, Job.c.id == KillRequest.c.job_id)
+        .where(KillRequest.c.is_open, KillRequest.c.reason != KillReason.LISTED_AGAIN, Job.c.state == JobState.ENDED)
     ),
 }
 

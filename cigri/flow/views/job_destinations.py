@@ -16,7 +16,7 @@ from cigri.tables.pools import BucketPool, SubmitPool, SubmitPoolQueue
 from cigri.tables.resources import Queue
 from cigri.tables.tasks import Task
 
-BucketShare = tuple[int, int]
+BucketClusterKey = tuple[int, int]
 """A campaign, or a bucket, and a cluster."""
 
 
@@ -64,7 +64,7 @@ _QUEUE = (
 )
 
 
-def list_closed(conn: Connection, campaign_ids: Collection[int] | None = None) -> dict[int, set[BucketShare]]:
+def list_closed(conn: Connection, campaign_ids: Collection[int] | None = None) -> dict[int, set[BucketClusterKey]]:
     """By campaign in treatment (None: all) the pairs of bucket and cluster that are not for each other."""
     closed = _closed(conn, campaign_ids)
     return {
@@ -73,12 +73,12 @@ def list_closed(conn: Connection, campaign_ids: Collection[int] | None = None) -
     }
 
 
-def list_barred(conn: Connection) -> set[BucketShare]:
+def list_without_queue(conn: Connection) -> set[BucketClusterKey]:
     """Campaigns and clusters: no bucket that has tasks waiting may go there (if none has any: no bucket)."""
     closed = _closed(conn)
     if not closed:
         return set()
-    barred: set[BucketShare] = set()
+    barred: set[BucketClusterKey] = set()
     for campaign_id, buckets in _buckets(conn, closed).items():
         closed_clusters = closed[campaign_id]
         clusters = set(closed_clusters.get(buckets[0], ())).intersection(

@@ -13,7 +13,7 @@ from cigri.database.typed_rows import read_all, read_by
 from cigri.jdl.cluster_settings import tasks_side_by_side
 from cigri.states import WAITING_JOBS, JobState, Outcome, TaskState
 from cigri.tables.campaigns import CampaignCluster
-from cigri.tables.clusters import Cluster, ClusterForecast, ClusterState
+from cigri.tables.clusters import Cluster, ClusterRate, ClusterState
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import TaskCount
 
@@ -24,24 +24,24 @@ DEATHS = (Outcome.PREEMPTED, Outcome.NODE_FAILURE, Outcome.LOST)
 class JobSizingStatistics(NamedTuple):
     """A campaign on one cluster: its successful tasks in all, its `live` jobs, and those that ended there last.
 
-    Its tasks may run one after the other in a job (`is_temporal`), and as many as `side` side by side on a node.
-    `seconds` and `squares` are sums over the `done` tasks; `starts` is when each of the last jobs began, in epoch
-    seconds; `deaths` of them were killed, and all together they lasted `lived` seconds. `waiting` tasks, anywhere.
-    `under_way`: seconds for which those tasks that are alone in their jobs had been running at the last visit.
-    `carried`: tasks of the live jobs. `cycle`: seconds between two looks at the cluster.
+    Its tasks may run one after the other in a job (`is_temporal`), and as many as `side_by_side` side by side on a
+    node. `duration_sum` and `duration_square_sum` are sums over the `done` tasks; `starts` is when each of the last
+    jobs began, in epoch seconds; `deaths` of them were killed, and all together they lasted `job_seconds` seconds.
+    `waiting` tasks, anywhere. `under_way`: seconds for which those tasks that are alone in their jobs had been running
+    at the last visit. `carried`: tasks of the live jobs. `cycle`: seconds between two looks at the cluster.
     """
 
     campaign_id: int
     cluster_id: int
     is_temporal: bool
-    side: int
+    side_by_side: int
     done: int
-    seconds: float
-    squares: float
+    duration_sum: float
+    duration_square_sum: float
     live: int
     starts: list[float]
     deaths: int
-    lived: float
+    job_seconds: float
     waiting: int
     under_way: float
     carried: int
@@ -51,9 +51,9 @@ class JobSizingStatistics(NamedTuple):
 class DurationStatistics(NamedTuple):
     """A campaign on one cluster: cores and walltime of a job, and what its `done` tasks and the cluster tell.
 
-    `seconds`: sum of the tasks' durations, `durations` as in estimates/durations.py; `delay`: seconds that a job waits
-    even if cores are free; `hazard`: kills per core-second. `speed` of the cluster in earlier campaigns; of the done
-    tasks `known` were expected to take `expected` seconds: estimates/speeds.py. `cycle`: seconds between two looks
+    `duration_sum`: sum of the tasks' durations, `durations` as in estimates/durations.py; `delay`: seconds that a job
+    waits even if cores are free; `hazard`: kills per core-second. `speed` of the cluster in earlier campaigns; of the
+    done tasks `known` were expected to take `expected` seconds: estimates/speeds.py. `cycle`: seconds between two looks
     there.
     """
 
@@ -61,7 +61,7 @@ class DurationStatistics(NamedTuple):
     width: int
     walltime: int
     done: int
-    seconds: float
+    duration_sum: float
     durations: Sequence[int]
     delay: float
     hazard: float
@@ -80,7 +80,7 @@ class LiveJobTotals(NamedTuple):
     free: int
 
 
-def list_crews(conn: Connection, campaign_id: int) -> dict[int, LiveJobTotals]:
+def list_live_job_totals(conn: Connection, campaign_id: int) -> dict[int, LiveJobTotals]:
     """By cluster id, for each cluster of the campaign; its free cores are counted in jobs of the campaign's width."""
     part = CampaignCluster
     age = func.greatest(func.extract("epoch", func.now() - Job.c.started_at) - Job.c.halted_seconds, 0.0)
@@ -111,7 +111,7 @@ def list_crews(conn: Connection, campaign_id: int) -> dict[int, LiveJobTotals]:
     return read_by(conn, "cluster_id", LiveJobTotals, statement)
 
 
-def list_grounds(conn: Connection, campaign_id: int) -> list[DurationStatistics]:
+def list_duration_statistics(conn: Connection, campaign_id: int) -> list[DurationStatistics]:
     """The campaign on each of its clusters, sorted by cluster id."""
     part = CampaignCluster
     statement = (
@@ -120,23 +120,23 @@ def list_grounds(conn: Connection, campaign_id: int) -> list[DurationStatistics]
             part.c.width,
             part.c.settings["walltime"].as_integer().label("walltime"),
             part.c.done,
-            part.c.seconds,
+            part.c.seconds.label("duration_sum"),
             part.c.durations,
-            func.coalesce(ClusterForecast.c.queue_delay, 0.0).label("delay"),
-            func.coalesce(ClusterForecast.c.hazard, 0.0).label("hazard"),
+            func.coalesce(ClusterRate.c.queue_delay, 0.0).label("delay"),
+            func.coalesce(ClusterRate.c.hazard, 0.0).label("hazard"),
             part.c.speed,
             part.c.known,
             part.c.expected,
-            func.coalesce(ClusterForecast.c.cycle, 0.0).label("cycle"),
+            func.coalesce(ClusterRate.c.cycle, 0.0).label("cycle"),
         )
-        .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == part.c.cluster_id)
+        .outerjoin(ClusterRate, ClusterRate.c.cluster_id == part.c.cluster_id)
         .where(part.c.campaign_id == campaign_id)
         .order_by(part.c.cluster_id)
     )
     return read_all(conn, DurationStatistics, statement)
 
 
-def list_share_paces(conn: Connection, campaign_ids: Collection[int]) -> list[JobSizingStatistics]:
+def list_job_sizing_statistics(conn: Connection, campaign_ids: Collection[int]) -> list[JobSizingStatistics]:
     """Each of these campaigns on each of its clusters, in no certain order."""
     part = CampaignCluster
     crew, recent = _crew(), _recent()
@@ -148,27 +148,27 @@ def list_share_paces(conn: Connection, campaign_ids: Collection[int]) -> list[Jo
             part.c.cluster_id,
             func.coalesce(part.c.settings["temporal_grouping"].as_boolean(), true()).label("is_temporal"),
             part.c.done,
-            part.c.seconds,
-            part.c.squares,
+            part.c.seconds.label("duration_sum"),
+            part.c.squares.label("duration_square_sum"),
             crew.c.live,
             cast(func.coalesce(recent.c.starts, []), ARRAY(DOUBLE_PRECISION)).label("starts"),
             recent.c.deaths,
-            cast(func.coalesce(recent.c.lived, 0.0), DOUBLE_PRECISION).label("lived"),
+            cast(func.coalesce(recent.c.lived, 0.0), DOUBLE_PRECISION).label("job_seconds"),
             cast(waiting, BigInteger).label("waiting"),
             cast(func.coalesce(crew.c.under_way, 0.0), DOUBLE_PRECISION).label("under_way"),
             cast(func.coalesce(crew.c.carried, 0), BigInteger).label("carried"),
-            func.coalesce(ClusterForecast.c.cycle, 0.0).label("cycle"),
+            func.coalesce(ClusterRate.c.cycle, 0.0).label("cycle"),
             func.coalesce(Cluster.c.config["node_cores"].as_integer(), 1).label("node_cores"),
             part.c.width,
             part.c.settings,
         )
         .join(Cluster, Cluster.c.id == part.c.cluster_id)
-        .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == part.c.cluster_id)
+        .outerjoin(ClusterRate, ClusterRate.c.cluster_id == part.c.cluster_id)
         .join(crew, true())
         .join(recent, true())
         .where(part.c.campaign_id.in_(campaign_ids))
     )
-    return read_all(conn, JobSizingStatistics, statement, side=_side)
+    return read_all(conn, JobSizingStatistics, statement, side_by_side=_side)
 
 
 def _side(row: Row[*tuple[Any, ...]]) -> int:

@@ -9,12 +9,12 @@ from sqlalchemy.sql.selectable import Select
 
 from cigri.api_models.jobs import JobView
 from cigri.api_models.tasks import AttemptView, TaskView
-from cigri.database.typed_rows import nothing, read_all, read_one
+from cigri.database.typed_rows import null_column, read_all, read_one
 from cigri.flow.holds import is_job_held
 from cigri.states import JobKind, JobState, Outcome, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
-from cigri.tables.job_requests import CheckpointRequest, Kill
+from cigri.tables.job_requests import CheckpointRequest, KillRequest
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.tasks import Task, TaskHistory
 
@@ -81,8 +81,8 @@ def find_job(conn: Connection, job_id: int) -> JobView | None:
             Job.c.outcome,
             Job.c.exit_code,
             Job.c.reason,
-            Kill.c.reason.label("kill"),
-            Kill.c.asked_by.label("kill_asked_by"),
+            KillRequest.c.reason.label("kill"),
+            KillRequest.c.asked_by.label("kill_asked_by"),
             CheckpointRequest.c.asked_at.label("checkpoint_asked_at"),
             CheckpointRequest.c.heard_at.label("checkpoint_heard_at"),
             Campaign.c.purged_at,
@@ -97,7 +97,7 @@ def find_job(conn: Connection, job_id: int) -> JobView | None:
         .join(Cluster, Cluster.c.id == Job.c.cluster_id)
         .join(CampaignCluster, and_(part.campaign_id == Job.c.campaign_id, part.cluster_id == Job.c.cluster_id))
         .outerjoin(Batch, Batch.c.id == Job.c.batch_id)
-        .outerjoin(Kill, Kill.c.job_id == Job.c.id)
+        .outerjoin(KillRequest, KillRequest.c.job_id == Job.c.id)
         .outerjoin(CheckpointRequest, CheckpointRequest.c.job_id == Job.c.id)
         .where(Job.c.id == job_id)
     )
@@ -148,22 +148,22 @@ def _tasks() -> Select[*tuple[Any, ...]]:
 def _archived() -> Select[*tuple[Any, ...]]:
     row = TaskHistory
     return select(
-        nothing("id", Task.c.id),
+        null_column("id", Task.c.id),
         row.c.campaign_id,
         row.c.number,
         row.c.parameter,
         row.c.state,
         row.c.attempts,
-        nothing("job_id", Job.c.id),
-        nothing("job_state", Job.c.state),
+        null_column("job_id", Job.c.id),
+        null_column("job_state", Job.c.state),
         Cluster.c.name.label("cluster"),
-        nothing("remote_id", Job.c.remote_id),
-        nothing("outcome", Attempt.c.outcome),
+        null_column("remote_id", Job.c.remote_id),
+        null_column("outcome", Attempt.c.outcome),
         row.c.exit_code,
         row.c.started_at,
         row.c.seconds,
         row.c.node,
-        nothing("is_halted", _IS_HALTED),
+        null_column("is_halted", _IS_HALTED),
     ).outerjoin(Cluster, Cluster.c.id == row.c.cluster_id)
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import BigInteger, Connection, Float, and_, cast, func, or_, sel
 from cigri.database import interval
 from cigri.database.typed_rows import read_all
 from cigri.flow.doubtful_results import DOUBTED
-from cigri.flow.views.job_destinations import list_barred
+from cigri.flow.views.job_destinations import list_without_queue
 from cigri.states import CampaignState, CampaignType, JobState, Outcome, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, ForecastHistory
 from cigri.tables.clusters import Cluster
@@ -110,7 +110,7 @@ def count_left(conn: Connection, campaign_id: int) -> int:
 def list_demands(conn: Connection) -> list[CoreDemand]:
     """Each campaign in treatment; clusters where none of its tasks may go are none of its own."""
     part = CampaignCluster
-    barred = list_barred(conn)
+    barred = list_without_queue(conn)
     places = (
         select(
             part.c.campaign_id,

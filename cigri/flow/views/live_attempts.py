@@ -11,7 +11,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import IDS, given, packed
+from cigri.database import IDS, bound_values_table, rows_as_json
 from cigri.database.typed_rows import read_all
 from cigri.flow.live_jobs import chosen_jobs
 from cigri.lifecycle.verdicts import CheckpointPolicy
@@ -52,21 +52,25 @@ def list_attempts(conn: Connection, job_ids: Sequence[int]) -> list[LiveAttempt]
 
 def list_attempts_at(conn: Connection, places: Sequence[tuple[int, int]]) -> list[LiveAttempt]:
     """Live attempts at these places (job, position); `live` is the number of live ones of each job."""
-    return read_all(conn, LiveAttempt, _attempts_at(), {"wanted": packed(ATTEMPT_PLACES, places)}) if places else []
+    return (
+        read_all(conn, LiveAttempt, _attempts_at(), {"wanted": rows_as_json(ATTEMPT_PLACES, places)}) if places else []
+    )
 
 
 @cache
 def _attempts() -> Select[*tuple[Any, ...]]:
-    wanted = given("wanted", IDS)
+    wanted = bound_values_table("wanted", IDS)
     return _attempts_of(wanted, wanted.c.id == Attempt.c.job_id, literal(1, BigInteger))
 
 
 @cache
 def _attempts_at() -> Select[*tuple[Any, ...]]:
-    wanted = given("wanted", ATTEMPT_PLACES)
+    wanted = bound_values_table("wanted", ATTEMPT_PLACES)
     counted = (
         select(Attempt.c.job_id, func.count().label("live"))
-        .where(Attempt.c.job_id.in_(select(given("wanted", ATTEMPT_PLACES).c.id)), Attempt.c.outcome.is_(None))
+        .where(
+            Attempt.c.job_id.in_(select(bound_values_table("wanted", ATTEMPT_PLACES).c.id)), Attempt.c.outcome.is_(None)
+        )
         .group_by(Attempt.c.job_id)
         .subquery("counted")
     )

@@ -16,10 +16,10 @@ from cigri.estimates.calibration import calibration
 from cigri.flow.forecasts import list_told
 from cigri.flow.outcome_counts import list_end_counts
 from cigri.flow.remote_command_counts import list_commands
-from cigri.flow.views.heartbeats import find_pulse
+from cigri.flow.views.heartbeats import read_heartbeats
 from cigri.states import WAITING_JOBS, CampaignState, EventLevel, JobState, TaskState
 from cigri.tables.campaigns import Campaign
-from cigri.tables.clusters import Cluster, ClusterPace, ClusterState
+from cigri.tables.clusters import Cluster, ClusterState, FrontEndStress
 from cigri.tables.grid import Event, ModuleState
 from cigri.tables.jobs import Job
 from cigri.tables.tasks import TaskCount
@@ -32,7 +32,7 @@ MOST_CALIBRATED = 100  # campaigns, the last that ended
 
 def find_figures(conn: Connection) -> GridMetrics:
     """All of them, at one instant."""
-    pulse = find_pulse(conn)
+    pulse = read_heartbeats(conn)
     return GridMetrics(
         pulse.now,
         _counted(conn, CampaignState, Campaign.c.state, func.count()),
@@ -72,10 +72,10 @@ def _clusters(conn: Connection) -> list[ClusterMetrics]:
         .add_columns(_since(Cluster.c.visited_at).label("visited"))
         .add_columns(state.used_by_us.label("ours"), (state.used - state.used_by_us).label("others"))
         .add_columns(state.free, state.unavailable.label("down"))
-        .add_columns(func.coalesce(ClusterPace.c.pace, 1.0).label("pace"))
+        .add_columns(func.coalesce(FrontEndStress.c.pace, 1.0).label("pace"))
         .add_columns(*(func.coalesce(jobs.c[name], 0).label(name) for name in ("waiting", "running")))
         .outerjoin(ClusterState, state.cluster_id == Cluster.c.id)
-        .outerjoin(ClusterPace, ClusterPace.c.cluster_id == Cluster.c.id)
+        .outerjoin(FrontEndStress, FrontEndStress.c.cluster_id == Cluster.c.id)
         .outerjoin(jobs, jobs.c.cluster_id == Cluster.c.id)
         .order_by(Cluster.c.name)
     )

@@ -10,19 +10,20 @@ from sqlalchemy import BigInteger, Connection, and_, bindparam, cast, func, sele
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database import rows
+from cigri.database import values_table
 from cigri.database.typed_rows import read_all
 from cigri.flow.views.queued_jobs import asked
-from cigri.flow.views.running_jobs import is_there
+from cigri.flow.views.running_jobs import is_active
 from cigri.flow.views.unwanted_jobs import may_move
 from cigri.states import JobState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
-from cigri.tables.job_requests import Kill
+from cigri.tables.job_requests import KillRequest
 from cigri.tables.jobs import Job
 
 
 class Occupancy(NamedTuple):
-    """A campaign's jobs on a cluster: cores of those that run, cores of those that wait; `last`: the newest of these.
+    """A campaign's jobs on a cluster: cores of those that run, cores of those that wait; `newest_job_id`: the newest of
+    these.
 
     Those that are held, or shall be killed, do not wait; nor do those that the cluster no longer lists, nor run.
     `width`: cores of the widest that waits.
@@ -32,7 +33,7 @@ class Occupancy(NamedTuple):
     cluster_id: int
     running: int
     waiting: int
-    last: int
+    newest_job_id: int
     width: int = 1
 
 
@@ -61,11 +62,11 @@ def count_waiting(conn: Connection, cluster_id: int) -> int:
 
 @cache
 def _waiting() -> Select[int]:
-    waiting = and_(Job.c.state.in_((JobState.LAUNCHING, JobState.SUBMITTED)), is_there())
+    waiting = and_(Job.c.state.in_((JobState.LAUNCHING, JobState.SUBMITTED)), is_active())
     return select(func.count()).where(Job.c.cluster_id == bindparam("here"), waiting)
 
 
-def list_holdings(conn: Connection) -> list[Occupancy]:
+def list_occupancy(conn: Connection) -> list[Occupancy]:
     """One for each campaign on each cluster where a job of it runs or waits."""
     waits = _waits()
     runs = and_(Job.c.state == JobState.RUNNING, Job.c.missing_since.is_(None))
@@ -75,7 +76,7 @@ def list_holdings(conn: Connection) -> list[Occupancy]:
             Job.c.cluster_id,
             cast(func.coalesce(func.sum(Job.c.width).filter(runs), 0), BigInteger).label("running"),
             cast(func.coalesce(func.sum(Job.c.width).filter(waits), 0), BigInteger).label("waiting"),
-            func.coalesce(func.max(Job.c.id).filter(waits), 0).label("last"),
+            func.coalesce(func.max(Job.c.id).filter(waits), 0).label("newest_job_id"),
             func.coalesce(func.max(Job.c.width).filter(waits), 1).label("width"),
         )
         .where(Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)))
@@ -85,9 +86,14 @@ def list_holdings(conn: Connection) -> list[Occupancy]:
     return read_all(conn, Occupancy, statement)
 
 
-def list_recalled(conn: Connection, recalls: Sequence[WithdrawalRange], moves: int, most: int) -> list[WithdrawnJob]:
+def list_withdrawable_jobs(
+    conn: Connection, recalls: Sequence[WithdrawalRange], moves: int, most: int
+) -> list[WithdrawnJob]:
     """At most so many jobs, the newest first; none with a task that was taken out of queues `moves` times already."""
-    wanted, part = rows("wanted", dict.fromkeys(WithdrawalRange._fields, BigInteger()), recalls), CampaignCluster.c
+    wanted, part = (
+        values_table("wanted", dict.fromkeys(WithdrawalRange._fields, BigInteger()), recalls),
+        CampaignCluster.c,
+    )
     statement = (
         select(Job.c.id.label("job_id"), Job.c.campaign_id, Job.c.cluster_id, Job.c.width)
         .add_columns(func.coalesce(asked(), 0).label("asked"))
@@ -104,5 +110,5 @@ def list_recalled(conn: Connection, recalls: Sequence[WithdrawalRange], moves: i
 
 def _waits() -> ColumnElement[bool]:
     """Is the job in the queue of a cluster, with nothing that keeps it from its start?"""
-    dies = select(Kill.c.job_id).where(Kill.c.job_id == Job.c.id, Kill.c.is_open).exists()
-    return and_(Job.c.state == JobState.SUBMITTED, is_there(), ~dies)
+    dies = select(KillRequest.c.job_id).where(KillRequest.c.job_id == Job.c.id, KillRequest.c.is_open).exists()
+    return and_(Job.c.state == JobState.SUBMITTED, is_active(), ~dies)

@@ -26,7 +26,7 @@ class ClosedByHours(NamedTuple):
     cluster_id: int
 
 
-def list_shut(conn: Connection, grid: HoursSettings) -> set[ClosedByHours]:
+def list_closed_by_hours(conn: Connection, grid: HoursSettings) -> set[ClosedByHours]:
     """Of open campaigns whose jobs are nightly; one on a cluster whose configuration cannot be read is shut."""
     part = CampaignCluster
     shares = conn.execute(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, and_, case, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.database import among
+from cigri.database import id_list
 from cigri.database.typed_rows import read_all
 from cigri.flow.views.jobs import RESULTS
 from cigri.states import TaskState
@@ -79,7 +79,7 @@ def list_placed(
         .limit(limit)
     )
     if numbers is not None:
-        statement = statement.where(Task.c.number.in_(among(numbers)))
+        statement = statement.where(Task.c.number.in_(id_list(numbers)))
     return read_all(conn, OutputLocation, statement)
 
 

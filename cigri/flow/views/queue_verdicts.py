@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, and_, func, select
 
 from cigri.eligibility.clusters import NO_AMOUNTS, ClusterChoice, UnknownNames, choose, queue_name, unheard
-from cigri.eligibility.pools import BucketVerdict, pool_on, sum_up
+from cigri.eligibility.pools import BucketVerdict, pool_on, summarize_verdicts
 from cigri.flow.views.job_destinations import is_closed
 from cigri.flow.views.queues import list_queues, property_kinds
 from cigri.states import QueueRejectCode
@@ -105,7 +105,7 @@ def list_whys(conn: Connection, campaign_id: int, bucket_id: int | None = None) 
         queues.join(Cluster, Cluster.c.id == Queue.c.cluster_id).order_by(Cluster.c.name, Queue.c.name)
     ):
         keys = [(pool_on(queue.cluster_id, by_cluster), queue.id) for by_cluster in pools.values()]
-        summed = sum_up([verdicts[key] for key in keys if key in verdicts])
+        summed = summarize_verdicts([verdicts[key] for key in keys if key in verdicts])
         is_used = queue.cluster_id in used
         whys.append(
             QueueVerdict(queue.cluster, queue.name, is_used, summed.buckets, summed.eligible, **summed.shown._asdict())

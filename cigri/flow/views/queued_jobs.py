@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Select, Text, and_, cast, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.flow.views.running_jobs import is_there
+from cigri.flow.views.running_jobs import is_active
 from cigri.states import WAITING_JOBS, CampaignState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.jobs import Job
@@ -56,7 +56,7 @@ def list_queued(conn: Connection) -> dict[int, QueuedJobCounts]:
 def _waiting() -> Select[*tuple[Any, ...]]:
     waiting = (
         select(Job.c.cluster_id, Job.c.campaign_id, Job.c.bucket_id, func.count().label("jobs"))
-        .where(Job.c.state.in_(WAITING_JOBS), is_there())
+        .where(Job.c.state.in_(WAITING_JOBS), is_active())
         .group_by(Job.c.cluster_id, Job.c.campaign_id, Job.c.bucket_id)
         .subquery()
     )

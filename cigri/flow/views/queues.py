@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, cast, func, select
 
-from cigri.requirements.value_kinds import BUILT_IN, Kinds, Value, ValueKind
+from cigri.requirements.value_kinds import BUILT_IN, Kinds, PropertyValue, ValueKind
 from cigri.resources.inheritance import (
     DeclarationPlace,
     Declarations,
@@ -56,7 +56,7 @@ class QueueView(NamedTuple):
     queue: str
     remote_name: str
     requires: Mapping[str, Any] | None
-    classes: tuple[Mapping[str, Value], ...]
+    classes: tuple[Mapping[str, PropertyValue], ...]
     driver: str = ""
     options: str = "{}"
 
@@ -143,7 +143,7 @@ def count_nodes(conn: Connection, cluster_id: int) -> int:
     return max(conn.scalars(of_each), default=0)
 
 
-def _discovered(conn: Connection) -> dict[tuple[int, str | None], list[tuple[Mapping[str, Value], int]]]:
+def _discovered(conn: Connection) -> dict[tuple[int, str | None], list[tuple[Mapping[str, PropertyValue], int]]]:
     """Classes of nodes with their numbers, by cluster and remote name of their queue."""
     classes = defaultdict(list)
     row = NodeClass

@@ -9,7 +9,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.states import JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
-from cigri.tables.job_requests import Kill, Shutdown
+from cigri.tables.job_requests import KillRequest, ShutdownNotice
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.wrapper import JobKey
 from cigri.wrapper.termination_cost import AssessedJob
@@ -29,7 +29,7 @@ class RunningJob(NamedTuple):
     node: str
 
 
-def is_there() -> ColumnElement[bool]:
+def is_active() -> ColumnElement[bool]:
     """Neither held, nor suspended, nor missing at the last visit of its cluster: no other live job waits for cores."""
     return and_(Job.c.halted_since.is_(None), Job.c.missing_since.is_(None))
 
@@ -57,8 +57,8 @@ def list_running(conn: Connection, *, cluster_id: int | None = None, job_id: int
             Job.c.batch_id,
             func.coalesce(Job.c.array_index, 0).label("array_index"),
             Batch.c.local_user,
-            cast(extract("epoch", Shutdown.c.at), Float).label("machine_told"),
-            Shutdown.c.machine_only,
+            cast(extract("epoch", ShutdownNotice.c.at), Float).label("machine_told"),
+            ShutdownNotice.c.machine_only,
             func.coalesce(Job.c.node, "").label("node"),
         )
         .join(Campaign, Campaign.c.id == Job.c.campaign_id)
@@ -67,14 +67,14 @@ def list_running(conn: Connection, *, cluster_id: int | None = None, job_id: int
         .outerjoin(
             Forecast, and_(Forecast.c.campaign_id == Job.c.campaign_id, Forecast.c.cluster_id == Job.c.cluster_id)
         )
-        .outerjoin(Shutdown, Shutdown.c.job_id == Job.c.id)
+        .outerjoin(ShutdownNotice, ShutdownNotice.c.job_id == Job.c.id)
         .where(Job.c.state == JobState.RUNNING)
         .order_by(Job.c.id)
     )
     if job_id is not None:
         statement = statement.where(Job.c.id == job_id)
     if cluster_id is not None:
-        is_dying = exists().where(Kill.c.job_id == Job.c.id, Kill.c.is_open)
+        is_dying = exists().where(KillRequest.c.job_id == Job.c.id, KillRequest.c.is_open)
         statement = statement.where(Job.c.cluster_id == cluster_id, ~is_dying)
     return [_running(row) for row in conn.execute(statement)]
 

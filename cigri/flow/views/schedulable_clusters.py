@@ -11,10 +11,10 @@ from sqlalchemy import BigInteger, Connection, Row, Select, Subquery, and_, cast
 from cigri.flow.cluster_states import cores_of_a_node
 from cigri.flow.quarantines import is_cluster_left_out
 from cigri.flow.views.queued_jobs import QueuedJobCounts, list_queued
-from cigri.flow.views.running_jobs import is_there
-from cigri.settings.cluster_config import ClusterConfig, look, read_config
+from cigri.flow.views.running_jobs import is_active
+from cigri.settings.cluster_config import ClusterConfig, read_config, visit_interval
 from cigri.states import WAITING_JOBS, JobState
-from cigri.tables.clusters import Cluster, ClusterForecast, ClusterPace, ClusterState
+from cigri.tables.clusters import Cluster, ClusterRate, ClusterState, FrontEndStress
 from cigri.tables.jobs import Job
 from cigri.tables.resources import NodeClass
 
@@ -25,9 +25,9 @@ class SchedulableCluster(NamedTuple):
     """A cluster that can be given jobs: free cores, and our jobs waiting (from chosen to queued) and running there.
 
     `waiting_cores` are those that the waiting jobs ask for. `pace`: the part of the usual that may be asked of it under
-    the `stress` that it is under. `starts`: jobs of ours that it was seen to start in the time between two looks at it.
-    `node`: cores of its largest node; 0: not known. `queued`: of those waiting, of all campaigns, by what they ask for
-    (views/queued_jobs.py).
+    the `stress` that it is under. `expected_starts`: jobs of ours that it was seen to start in the time between two
+    looks at it. `largest_node_cores`: cores of its largest node; 0: not known. `queued_by_request`: of those waiting,
+    of all campaigns, by what they ask for (views/queued_jobs.py).
 
     A held job does not wait for cores: it is in nobody's way. Nor is one that the cluster no longer lists.
     """
@@ -42,16 +42,16 @@ class SchedulableCluster(NamedTuple):
     total: int
     pace: float = 1.0
     stress: str = ""
-    starts: float = 0.0
-    node: int = 0
-    queued: Mapping[int, int] = NOTHING_QUEUED.asked
+    expected_starts: float = 0.0
+    largest_node_cores: int = 0
+    queued_by_request: Mapping[int, int] = NOTHING_QUEUED.asked
 
     def is_wide(self, width: int) -> bool:
         """Does a job of so many cores take half a node, or more?"""
-        return width > 1 and 0 < self.node <= 2 * width
+        return width > 1 and 0 < self.largest_node_cores <= 2 * width
 
 
-def list_rooms(conn: Connection) -> list[SchedulableCluster]:
+def list_schedulable_clusters(conn: Connection) -> list[SchedulableCluster]:
     """Enabled clusters whose last visit succeeded, the emptiest first."""
     queued = list_queued(conn)
     rooms = (_room(row, queued.get(row.id, NOTHING_QUEUED)) for row in conn.execute(_usable()).all())
@@ -74,9 +74,9 @@ def _room(row: Row[*tuple[Any, ...]], queued: QueuedJobCounts) -> SchedulableClu
         total=row.total,
         pace=row.pace,
         stress=row.stress,
-        starts=row.start_rate * look(row.cycle, config.poll_interval),
-        node=row.node,
-        queued=queued.asked,
+        expected_starts=row.start_rate * visit_interval(row.cycle, config.poll_interval),
+        largest_node_cores=row.node,
+        queued_by_request=queued.asked,
     )
 
 
@@ -96,14 +96,14 @@ def _usable() -> Select[*tuple[Any, ...]]:
             func.coalesce(counts.c.running, 0).label("running"),
             func.coalesce(counts.c.waiting_cores, 0).label("waiting_cores"),
             ClusterState.c.total,
-            func.coalesce(ClusterPace.c.pace, 1.0).label("pace"),
-            func.coalesce(ClusterPace.c.why, "").label("stress"),
-            func.coalesce(ClusterForecast.c.start_rate, 0.0).label("start_rate"),
-            func.coalesce(ClusterForecast.c.cycle, 0.0).label("cycle"),
+            func.coalesce(FrontEndStress.c.pace, 1.0).label("pace"),
+            func.coalesce(FrontEndStress.c.why, "").label("stress"),
+            func.coalesce(ClusterRate.c.start_rate, 0.0).label("start_rate"),
+            func.coalesce(ClusterRate.c.cycle, 0.0).label("cycle"),
             func.coalesce(nodes.c.cores, 0).label("node"),
         )
-        .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == Cluster.c.id)
-        .outerjoin(ClusterPace, ClusterPace.c.cluster_id == Cluster.c.id)
+        .outerjoin(ClusterRate, ClusterRate.c.cluster_id == Cluster.c.id)
+        .outerjoin(FrontEndStress, FrontEndStress.c.cluster_id == Cluster.c.id)
         .join(ClusterState, ClusterState.c.cluster_id == Cluster.c.id)
         .outerjoin(counts, counts.c.cluster_id == Cluster.c.id)
         .outerjoin(nodes, nodes.c.cluster_id == Cluster.c.id)
@@ -114,7 +114,7 @@ def _usable() -> Select[*tuple[Any, ...]]:
 
 def _counts() -> Subquery:
     """By cluster our jobs that have not ended: those that wait for cores, the cores they ask for, those that run."""
-    is_waiting = and_(Job.c.state.in_(WAITING_JOBS), is_there())
+    is_waiting = and_(Job.c.state.in_(WAITING_JOBS), is_active())
     return (
         select(
             Job.c.cluster_id,

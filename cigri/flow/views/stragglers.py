@@ -19,9 +19,9 @@ from cigri.tables.tasks import Task
 class Straggler(NamedTuple):
     """A live attempt at a task that is not done; `attempts` have been begun at it so far.
 
-    It has run for `ran` seconds, or (None) waits to run; its job was made `waited` seconds ago, None: not sent yet. It
-    comes after `ahead` others of its job. `is_away`: its cluster does not answer. `expected`: seconds that the task
-    takes at speed 1, if it ran before.
+    It has run for `run_seconds` seconds, or (None) waits to run; its job was made `wait_seconds` seconds ago, None: not
+    sent yet. It comes after `tasks_ahead` others of its job. `is_cluster_unreachable`: its cluster does not answer.
+    `expected`: seconds that the task takes at speed 1, if it ran before.
     """
 
     task_id: int
@@ -29,14 +29,14 @@ class Straggler(NamedTuple):
     attempts: int
     cluster_id: int
     is_replica: bool
-    ran: float | None
-    waited: float | None
-    ahead: int
-    is_away: bool
+    run_seconds: float | None
+    wait_seconds: float | None
+    tasks_ahead: int
+    is_cluster_unreachable: bool
     expected: float | None = None
 
 
-def list_tries(conn: Connection, campaign_id: int, limit: int) -> list[Straggler]:
+def list_stragglers(conn: Connection, campaign_id: int, limit: int) -> list[Straggler]:
     """At most `limit` live attempts at tasks of the campaign: replicas, then those of the oldest jobs."""
     is_of_campaign = and_(Job.c.campaign_id == campaign_id, Job.c.state != JobState.ENDED, Job.c.kind == JobKind.TASKS)
     part, side = CampaignCluster, func.greatest(Job.c.width // CampaignCluster.c.width, 1)
@@ -58,10 +58,10 @@ def list_tries(conn: Connection, campaign_id: int, limit: int) -> list[Straggler
             Task.c.attempts,
             Job.c.cluster_id,
             Attempt.c.is_replica,
-            case((Job.c.started_at.is_not(None), ran)).label("ran"),
-            case((Job.c.state != JobState.TO_LAUNCH, _age(Job.c.created_at))).label("waited"),
-            ahead.label("ahead"),
-            (Cluster.c.failures > 0).label("is_away"),
+            case((Job.c.started_at.is_not(None), ran)).label("run_seconds"),
+            case((Job.c.state != JobState.TO_LAUNCH, _age(Job.c.created_at))).label("wait_seconds"),
+            ahead.label("tasks_ahead"),
+            (Cluster.c.failures > 0).label("is_cluster_unreachable"),
             Task.c.expected,
         )
         .join(Job, Job.c.id == Attempt.c.job_id)
@@ -76,7 +76,7 @@ def list_tries(conn: Connection, campaign_id: int, limit: int) -> list[Straggler
     return read_all(conn, Straggler, statement)
 
 
-def burnt(conn: Connection, campaign_id: int) -> float:
+def sum_wasted_core_seconds(conn: Connection, campaign_id: int) -> float:
     """Core-seconds that the replicas of a campaign have run, those that run now so far."""
     part = CampaignCluster
     end = func.coalesce(Job.c.ended_at, func.now())

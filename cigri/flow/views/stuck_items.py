@@ -13,7 +13,7 @@ from cigri.states import LIVE_JOBS, BatchState, EventLevel, JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster, UserMapping
 from cigri.tables.grid import Event
-from cigri.tables.job_requests import Kill
+from cigri.tables.job_requests import KillRequest
 from cigri.tables.jobs import Batch, Job
 
 STUCK_BATCH = timedelta(minutes=10)
@@ -81,11 +81,11 @@ def list_stuck(conn: Connection) -> list[str]:
         f"job {row.job_id} (remote {row.remote_id or 'unknown'}) on {row.name} was killed {row.tries} times and lives: "
         f"look at it there"
         for row in conn.execute(
-            select(Kill.c.job_id, Job.c.remote_id, Kill.c.tries, Cluster.c.name)
-            .join(Job, Job.c.id == Kill.c.job_id)
+            select(KillRequest.c.job_id, Job.c.remote_id, KillRequest.c.tries, Cluster.c.name)
+            .join(Job, Job.c.id == KillRequest.c.job_id)
             .join(Cluster, Cluster.c.id == Job.c.cluster_id)
-            .where(Kill.c.is_open, Kill.c.tries >= STUCK_KILL_TRIES)
-            .order_by(Kill.c.job_id)
+            .where(KillRequest.c.is_open, KillRequest.c.tries >= STUCK_KILL_TRIES)
+            .order_by(KillRequest.c.job_id)
         )
     ]
     stuck += [

@@ -27,15 +27,15 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 
-from cigri.database import given, interval, packed, rows
+from cigri.database import bound_values_table, interval, rows_as_json, values_table
 from cigri.database.typed_rows import read_all
 from cigri.estimates.clamping import LARGEST_INTEGER
 from cigri.flow.relisted_jobs import LISTED
-from cigri.flow.views.running_jobs import is_there
+from cigri.flow.views.running_jobs import is_active
 from cigri.states import WAITING_JOBS, CampaignType, JobKind, JobState, KillReason, Outcome, StepState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.clusters import Cluster, ClusterState
-from cigri.tables.job_requests import Halt, Kill
+from cigri.tables.job_requests import KillRequest, Suspension
 from cigri.tables.jobs import Attempt, Batch, Job
 
 SETTLED = 60.0  # seconds after which a job that waits in excess is taken back
@@ -68,7 +68,7 @@ def list_queues(conn: Connection) -> list[QueueLoad]:
     """One for each cluster that was visited, and where jobs of ours wait that are not held."""
     waiting = (
         select(Job.c.cluster_id, func.count().label("jobs"), cast(func.sum(Job.c.width), BigInteger).label("cores"))
-        .where(Job.c.state == JobState.SUBMITTED, is_there())
+        .where(Job.c.state == JobState.SUBMITTED, is_active())
         .group_by(Job.c.cluster_id)
         .subquery()
     )
@@ -94,7 +94,7 @@ def list_unwanted(
     `max_waiting` by cluster: how many may wait, and to how many an excess is cut that no longer is of use.
     """
     columns = dict.fromkeys(("id", "max_waiting", "useful"), BigInteger())
-    clusters = rows("visited", columns, [(cluster_id, *most) for cluster_id, most in max_waiting.items()])
+    clusters = values_table("visited", columns, [(cluster_id, *most) for cluster_id, most in max_waiting.items()])
     jobs = conn.execute(
         union_all(
             _excess(clusters, patience),
@@ -110,12 +110,12 @@ def list_over(
 ) -> dict[int, str]:
     """Of these (tag, index, remote id) the jobs of the account that are over for `lag` seconds, as they are listed."""
     about = {"here": cluster_id, "account": account, "lag": timedelta(seconds=lag)}
-    return {row.id: row.remote_id for row in conn.execute(_over(), {"listed": packed(LISTED, listed), **about})}
+    return {row.id: row.remote_id for row in conn.execute(_over(), {"listed": rows_as_json(LISTED, listed), **about})}
 
 
 @cache
 def _over() -> Select[int, str]:
-    there = given("listed", LISTED)
+    there = bound_values_table("listed", LISTED)
     here, account = bindparam("here", type_=BigInteger), bindparam("account", type_=Text)
     return (
         select(Job.c.id, there.c.remote_id)
@@ -145,7 +145,7 @@ def _waiting_too_long(clusters: TableValuedAlias, patience: WaitLimits) -> Selec
 
     The time for which they were held does not count.
     """
-    halted = select(Halt.c.job_id).where(Halt.c.job_id == Job.c.id).exists()  # or somebody else holds it
+    halted = select(Suspension.c.job_id).where(Suspension.c.job_id == Job.c.id).exists()  # or somebody else holds it
     old = Job.c.submitted_at + interval(Job.c.halted_seconds + patience.waiting) <= func.now()
     order = func.row_number().over(partition_by=(Job.c.campaign_id, Job.c.cluster_id), order_by=Job.c.id.desc())
     waiting = (
@@ -193,7 +193,9 @@ def may_move(moves: int) -> ColumnElement[bool]:
     What made way for others does not count: where such tasks go first in line again, they would soon be in the way.
     """
     carried, past = Attempt.alias(), Attempt.alias()
-    made_way = select(Kill.c.job_id).where(Kill.c.job_id == past.c.job_id, Kill.c.reason == KillReason.FAIRNESS)
+    made_way = select(KillRequest.c.job_id).where(
+        KillRequest.c.job_id == past.c.job_id, KillRequest.c.reason == KillReason.FAIRNESS
+    )
     often = (
         select(func.count())
         .where(past.c.task_id == carried.c.task_id, past.c.outcome == Outcome.WITHDRAWN, ~made_way.exists())
@@ -211,12 +213,12 @@ def _late(clusters: TableValuedAlias, slack: float) -> Select[int, str]:
     Of those that their cluster no longer lists nobody knows whether they run at all.
     """
     limit = interval(cast(Job.c.walltime, Float) + Job.c.halted_seconds + slack)
-    running = _live(clusters, JobState.RUNNING, KillReason.WALLTIME).where(is_there())
+    running = _live(clusters, JobState.RUNNING, KillReason.WALLTIME).where(is_active())
     return running.where(Job.c.started_at + limit <= func.now())
 
 
 def _live(clusters: TableValuedAlias, state: JobState, reason: KillReason) -> Select[int, str]:
     """Jobs in this state that nobody has asked to kill yet, with the reason to do so."""
-    asked = select(Kill.c.job_id).where(Kill.c.job_id == Job.c.id, Kill.c.is_open).exists()
+    asked = select(KillRequest.c.job_id).where(KillRequest.c.job_id == Job.c.id, KillRequest.c.is_open).exists()
     here = select(Job.c.id, literal(reason.value).label("reason")).join(clusters, clusters.c.id == Job.c.cluster_id)
     return here.where(Job.c.state == state, ~asked)

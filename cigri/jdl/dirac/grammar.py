@@ -53,13 +53,13 @@ class JdlAttribute(NamedTuple):
     place: TextPosition
 
 
-Section = dict[str, JdlAttribute]
+JdlSection = dict[str, JdlAttribute]
 """Attributes by their names in small letters: DIRAC's are read in any case."""
 
-JdlValue = JdlScalar | list["JdlValue"] | Section
+JdlValue = JdlScalar | list["JdlValue"] | JdlSection
 
 
-def parse(text: str) -> Section:
+def parse(text: str) -> JdlSection:
     """The attributes of a text; raise DescriptionError at the first thing that is wrong."""
     return _JdlReader(text).whole()
 
@@ -70,7 +70,7 @@ class _JdlReader:
         self._lines = [0, *(line.end() for line in re.finditer("\n", text))]
         self._tokens = Lexer(text, _TOKEN, self._fail_where_no_token_is, _meaning)
 
-    def whole(self) -> Section:
+    def whole(self) -> JdlSection:
         is_bracketed = self._takes("[")
         section = self._entries("]" if is_bracketed else "", 0)
         if is_bracketed:
@@ -79,9 +79,9 @@ class _JdlReader:
             self._fail("behind the end of the description", "take it away")
         return section
 
-    def _entries(self, closing: str, depth: int) -> Section:
+    def _entries(self, closing: str, depth: int) -> JdlSection:
         """Up to the closing mark or, without one, the end of the text."""
-        section: Section = {}
+        section: JdlSection = {}
         while not self._is_at_end(closing):
             attribute = self._attribute(depth)
             if first := section.get(attribute.name.lower()):

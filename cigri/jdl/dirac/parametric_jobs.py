@@ -11,7 +11,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from cigri.errors import DescriptionProblem
-from cigri.jdl.dirac.grammar import JdlAttribute, JdlScalar, JdlValue, Section
+from cigri.jdl.dirac.grammar import JdlAttribute, JdlScalar, JdlSection, JdlValue
 from cigri.jdl.parameters import RESERVED, Parameter
 from cigri.jdl.problems import MOST_SHOWN, shown
 from cigri.jdl.sweep import MOST_TASKS, SizedIterable
@@ -102,7 +102,7 @@ def is_of_sequences(attribute: str) -> bool:
     return head == "parameters" or head in map(str.lower, SETTINGS)
 
 
-def read_sequences(section: Section, problems: list[DescriptionProblem]) -> ParameterSequences | None:
+def read_sequences(section: JdlSection, problems: list[DescriptionProblem]) -> ParameterSequences | None:
     """None: the section names none, or something is wrong, which is added to `problems`."""
     before = len(problems)
     given = [attribute for name, attribute in section.items() if name.partition(".")[0] == "parameters"]
@@ -145,7 +145,7 @@ def _kept(text: str, names: Collection[str]) -> str:
     return text.replace("{", "{{").replace("}", "}}") if names else text
 
 
-def _sequence(section: Section, attribute: JdlAttribute, problems: list[DescriptionProblem]) -> SizedIterable[str]:
+def _sequence(section: JdlSection, attribute: JdlAttribute, problems: list[DescriptionProblem]) -> SizedIterable[str]:
     """Empty when it is wrong."""
     suffix = _suffix(attribute).lower()
     settings = {name: section[key] for name in SETTINGS if (key := name.lower() + suffix) in section}

@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from cigri.errors import DescriptionProblem, RequirementError
-from cigri.jdl.dirac.grammar import JdlAttribute, JdlValue, Section
+from cigri.jdl.dirac.grammar import JdlAttribute, JdlSection, JdlValue
 from cigri.requirements import BUILT_IN, parse_requirement
 
 SECTION = "Requirements"
@@ -12,7 +12,7 @@ DIRAC_KEYWORDS = ("Site", "Sites", "BannedSite", "BannedSites", "Platform", "Pla
 """Those that may stand beside the section; CPUTime is the walltime there."""
 
 
-def read_requirements(section: Section, problems: list[DescriptionProblem]) -> dict[str, Any]:
+def read_requirements(section: JdlSection, problems: list[DescriptionProblem]) -> dict[str, Any]:
     """The field `requirements`; empty where nothing is wanted, or something is wrong, which is added to `problems`."""
     before = len(problems)
     given = _given(section, problems)
@@ -25,7 +25,7 @@ def read_requirements(section: Section, problems: list[DescriptionProblem]) -> d
     return raw if len(problems) == before else {}
 
 
-def _given(section: Section, problems: list[DescriptionProblem]) -> dict[str, JdlAttribute]:
+def _given(section: JdlSection, problems: list[DescriptionProblem]) -> dict[str, JdlAttribute]:
     """All that is wanted, by names in small letters."""
     given = {name.lower(): section[name.lower()] for name in DIRAC_KEYWORDS if name.lower() in section}
     whole = section.get(SECTION.lower())

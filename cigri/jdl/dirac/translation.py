@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from cigri.errors import DescriptionError, DescriptionProblem
 from cigri.jdl.command import MACROS
-from cigri.jdl.dirac.grammar import JdlAttribute, JdlValue, Section, parse
+from cigri.jdl.dirac.grammar import JdlAttribute, JdlSection, JdlValue, parse
 from cigri.jdl.dirac.parametric_jobs import (
     NUMBER,
     UNNAMED,
@@ -89,7 +89,7 @@ def translate(text: str) -> TranslatedJob:
 class _DiracJob:
     """The attributes of a job, and what is wrong with them."""
 
-    def __init__(self, section: Section) -> None:
+    def __init__(self, section: JdlSection) -> None:
         self.section = section
         self.problems: list[DescriptionProblem] = []
 

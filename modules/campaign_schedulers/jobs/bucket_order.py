@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
 from cigri.flow.tasks import WaitingTask
-from cigri.flow.views.job_destinations import BucketShare
+from cigri.flow.views.job_destinations import BucketClusterKey
 
 
 def by_bucket(
-    tasks: Sequence[WaitingTask], cluster_ids: Collection[int], closed: Collection[BucketShare]
+    tasks: Sequence[WaitingTask], cluster_ids: Collection[int], closed: Collection[BucketClusterKey]
 ) -> Iterator[tuple[list[WaitingTask], bool]]:
     """Tasks of one bucket, as they were sorted, and whether each of them goes alone, as it died with its job before.
 

@@ -9,7 +9,7 @@ from cigri.flow.views.stragglers import Straggler
 def plausible_ground(ground: DurationStatistics) -> DurationStatistics:
     """A speed that is none is not known: None."""
     return ground._replace(
-        seconds=within(ground.seconds, LARGEST_PLAUSIBLE),
+        duration_sum=within(ground.duration_sum, LARGEST_PLAUSIBLE),
         delay=within(ground.delay),
         hazard=within(ground.hazard),
         speed=known_speed(ground.speed),
@@ -20,8 +20,8 @@ def plausible_ground(ground: DurationStatistics) -> DurationStatistics:
 
 def plausible_try(live: Straggler) -> Straggler:
     """What is not known stays None: it has not begun to run, or wait, or never ran before."""
-    ran, waited, expected = known_within(live.ran), known_within(live.waited), known_within(live.expected)
-    return live._replace(ran=ran, waited=waited, expected=expected)
+    ran, waited, expected = known_within(live.run_seconds), known_within(live.wait_seconds), known_within(live.expected)
+    return live._replace(run_seconds=ran, wait_seconds=waited, expected=expected)
 
 
 def plausible_backlog(backlog: Backlog) -> Backlog:
@@ -37,10 +37,10 @@ def plausible_crew(crew: LiveJobTotals) -> LiveJobTotals:
 def plausible_pace(pace: JobSizingStatistics) -> JobSizingStatistics:
     """Sums of seconds and of their squares may be larger than single times."""
     return pace._replace(
-        seconds=within(pace.seconds, LARGEST_PLAUSIBLE),
-        squares=within(pace.squares, LARGEST_PLAUSIBLE),
+        duration_sum=within(pace.duration_sum, LARGEST_PLAUSIBLE),
+        duration_square_sum=within(pace.duration_square_sum, LARGEST_PLAUSIBLE),
         starts=[within(start) for start in pace.starts],
-        lived=within(pace.lived, LARGEST_PLAUSIBLE),
+        job_seconds=within(pace.job_seconds, LARGEST_PLAUSIBLE),
         under_way=within(pace.under_way, LARGEST_PLAUSIBLE),
         cycle=within(pace.cycle),
     )

@@ -31,8 +31,8 @@ class CompletionModel:
         measured = {ground.cluster_id: ground for ground in grounds if ground.done >= FEWEST_FOR_SPEED}
         running: dict[int, list[float]] = defaultdict(list)
         for live in tries:
-            if live.ran and not live.ahead and not live.is_away:
-                running[live.cluster_id].append(live.ran)
+            if live.run_seconds and not live.tasks_ahead and not live.is_cluster_unreachable:
+                running[live.cluster_id].append(live.run_seconds)
         counts = {id: with_running(ground.durations, running[id]) for id, ground in measured.items()}
         means = {id: mean_beyond(durations, 0.0) or 1.0 for id, durations in counts.items()}
         slowest = max(means.values(), default=1.0)
@@ -70,7 +70,7 @@ class CompletionModel:
     @property
     def used(self) -> float:
         """Core-seconds of all successful tasks."""
-        return sum(ground.seconds * ground.width for ground in self._grounds.values())
+        return sum(ground.duration_sum * ground.width for ground in self._grounds.values())
 
     def fits(self, cluster_id: int, work: float) -> bool:
         """Does it end before the walltime?"""
@@ -87,22 +87,22 @@ class CompletionModel:
         What runs has the rest of its work to do; with the chance that it is killed meanwhile, 1 - e^(-h left) with h
         kills a second, it begins anew.
         """
-        if live.is_away:
+        if live.is_cluster_unreachable:
             return inf
         live = plausible_try(live)
         ground = self._grounds[live.cluster_id]
-        before = live.ahead * self.seconds(live.cluster_id, self.work(live.cluster_id, 0.0, live.expected))
-        if live.ran is None:
-            wait = max(live.waited or 0.0, ground.delay)
+        before = live.tasks_ahead * self.seconds(live.cluster_id, self.work(live.cluster_id, 0.0, live.expected))
+        if live.run_seconds is None:
+            wait = max(live.wait_seconds or 0.0, ground.delay)
             work = self.work(live.cluster_id, 0.0, live.expected)
             return before + wait + self.completion(live.cluster_id, work) - ground.delay
-        work = self.work(live.cluster_id, live.ran, live.expected)
-        left = before + max(0.0, self.seconds(live.cluster_id, work) - live.ran)
-        is_as_before = self._is_as_before(live.cluster_id, live.ran, live.expected)
-        if not is_as_before and self._has_outlasted_all(live.cluster_id, live.ran):
-            left = before + live.ran
-        if live.ran + left > ground.walltime:  # it will be killed there, and begin anew
-            left = max(0.0, ground.walltime - live.ran) + self.completion(live.cluster_id, work)
+        work = self.work(live.cluster_id, live.run_seconds, live.expected)
+        left = before + max(0.0, self.seconds(live.cluster_id, work) - live.run_seconds)
+        is_as_before = self._is_as_before(live.cluster_id, live.run_seconds, live.expected)
+        if not is_as_before and self._has_outlasted_all(live.cluster_id, live.run_seconds):
+            left = before + live.run_seconds
+        if live.run_seconds + left > ground.walltime:  # it will be killed there, and begin anew
+            left = max(0.0, ground.walltime - live.run_seconds) + self.completion(live.cluster_id, work)
         killed = 1 - exp(-min(50.0, ground.hazard * ground.width * left))
         return left + killed * self.completion(live.cluster_id, work)
 
@@ -125,7 +125,7 @@ class CompletionModel:
 
 def _known_speeds(grounds: Sequence[DurationStatistics]) -> dict[int, float]:
     works = {
-        ground.cluster_id: CompletedWork(ground.done, ground.seconds, ground.known, ground.expected)
+        ground.cluster_id: CompletedWork(ground.done, ground.duration_sum, ground.known, ground.expected)
         for ground in grounds
     }
     return known_speeds(works, {ground.cluster_id: ground.speed for ground in grounds if ground.speed is not None})

@@ -74,13 +74,13 @@ def size(pace: JobSizingStatistics, room: OfferedJobCounts, target: float) -> Jo
     needed = room.here / (SHARE_OF_ROOM * rate)
     if each >= needed:
         return JobSize()
-    lack = min(needed / (target if pace.is_temporal else each), float(pace.side))
+    lack = min(needed / (target if pace.is_temporal else each), float(pace.side_by_side))
     side = max(1, min(math.ceil(lack), room.offered))
     if not pace.is_temporal:
         return JobSize(side, side)
     length = max(target, needed / side)
     if pace.deaths:
-        length = min(length, pace.lived / pace.deaths)
+        length = min(length, pace.job_seconds / pace.deaths)
     fair = pace.waiting / (ROUNDS_OF_JOBS * room.everywhere)
     share = _share(pace, room, each)
     worth = math.sqrt(share / (each * rate))
@@ -99,12 +99,12 @@ def _share(pace: JobSizingStatistics, room: OfferedJobCounts, each: float) -> fl
 
 def mean(pace: JobSizingStatistics) -> float:
     """Seconds that a task takes: (seconds of the done ones + those of the running so far) / done (see above)."""
-    return (pace.seconds + pace.under_way) / pace.done
+    return (pace.duration_sum + pace.under_way) / pace.done
 
 
 def longest(tasks: int, pace: JobSizingStatistics) -> float:
     """Seconds that so many tasks take at the most: the mean itself is known from `done` of them only."""
-    variance = max(0.0, (pace.squares - pace.seconds**2 / pace.done) / (pace.done - 1))
+    variance = max(0.0, (pace.duration_square_sum - pace.duration_sum**2 / pace.done) / (pace.done - 1))
     spread = math.sqrt(variance * (tasks + tasks**2 / pace.done))
     return tasks * (mean(pace) + TASK_START) + LATE_DEVIATIONS * spread
 
@@ -129,7 +129,7 @@ Sizes = Mapping[tuple[int, int], JobSize]
 """What a job may carry, by campaign and cluster."""
 
 
-def sizes_of(offers: Sequence[ClaimedOffer], paces: Paces, target: float) -> Sizes:
+def size_jobs(offers: Sequence[ClaimedOffer], paces: Paces, target: float) -> Sizes:
     """How many tasks a job of each offer takes; a test campaign tries every cluster with one task."""
     wanted = [offer for offer in offers if offer.type is not CampaignType.TEST]
     places = Counter({key: pace.live for key, pace in paces.items()})
@@ -152,7 +152,7 @@ def sizes_of(offers: Sequence[ClaimedOffer], paces: Paces, target: float) -> Siz
     return sizes
 
 
-def limited(offer: ClaimedOffer, sizes: Sizes) -> ClaimedOffer:
+def limit_offer(offer: ClaimedOffer, sizes: Sizes) -> ClaimedOffer:
     """No more jobs than `JobSize.jobs` says; one that runs tasks side by side counts for as many."""
     size = sizes.get((offer.campaign_id, offer.cluster_id), JobSize())
     return offer if size.jobs is None else offer._replace(jobs=min(offer.jobs, size.jobs * size.side))

@@ -34,7 +34,7 @@ class TaskAllotment(NamedTuple):
     longest: float
 
 
-def portions(
+def allot_longest_first(
     outlook: CompletionModel, crews: Mapping[int, LiveJobTotals], backlog: Backlog, offered: Mapping[int, OfferedJobs]
 ) -> list[TaskAllotment]:
     """Of each of the clusters offered, the fastest first: what starts at once, and then what waits there."""

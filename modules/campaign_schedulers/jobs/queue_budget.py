@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from cigri.flow.offers import ClaimedOffer
-from cigri.flow.views.job_destinations import BucketShare
+from cigri.flow.views.job_destinations import BucketClusterKey
 from cigri.flow.views.queued_jobs import QueuedJobCounts
 from cigri.states import CampaignType
 
@@ -18,7 +18,7 @@ class QueueOccupancy:
 
     def __init__(self, queued: Mapping[int, QueuedJobCounts]) -> None:
         self._queued = queued
-        self._made = Counter[BucketShare]()
+        self._made = Counter[BucketClusterKey]()
 
     def behind(self, asked: int, offer: ClaimedOffer) -> int:
         """Those that ask for this, as far as they make up the ones on the cluster that find no free core."""
@@ -26,7 +26,7 @@ class QueueOccupancy:
         counted = min(there.asked.get(asked, 0), max(0, there.jobs - offer.starting))
         return counted + self._made[asked, offer.cluster_id]
 
-    def add(self, made: Counter[BucketShare]) -> None:
+    def add(self, made: Counter[BucketClusterKey]) -> None:
         """Jobs made in this pass, by what they ask for and cluster."""
         self._made.update(made)
 
@@ -42,7 +42,7 @@ class QueueBudget:
     ) -> None:
         self._offers, self._asked, self._waiting = offers, asked, waiting or QueueOccupancy({})
         self._at_once = {cluster_id: offer.at_once for cluster_id, offer in offers.items()}
-        self._made = Counter[BucketShare]()
+        self._made = Counter[BucketClusterKey]()
 
     def room(self, bucket_id: int, cluster_id: int) -> int:
         """Jobs that start at once, and those that may wait; a test has its one job whatever waits."""
@@ -59,7 +59,7 @@ class QueueBudget:
         self._at_once[cluster_id] -= starts
         self._made[self._place(bucket_id, cluster_id)] += jobs - starts
 
-    def full(self) -> set[BucketShare]:
+    def full(self) -> set[BucketClusterKey]:
         """Buckets and clusters: no more jobs of the one may go to the other."""
         return {(bucket, id) for bucket in self._asked for id in self._offers if self.room(bucket, id) <= 0}
 
@@ -67,6 +67,6 @@ class QueueBudget:
         """Count what was taken for all campaigns that are served after this one."""
         self._waiting.add(self._made)
 
-    def _place(self, bucket_id: int, cluster_id: int) -> BucketShare:
+    def _place(self, bucket_id: int, cluster_id: int) -> BucketClusterKey:
         """A number for what its jobs ask for there, besides its settings, and the cluster: the key of one queue."""
         return self._asked.get(bucket_id, 0) ^ self._offers[cluster_id].asked, cluster_id

@@ -6,16 +6,16 @@ from collections.abc import Collection, Mapping, Sequence
 from cigri.flow.launches import NewJob
 from cigri.flow.offers import ClaimedOffer
 from cigri.flow.tasks import WaitingTask
-from cigri.flow.views.job_destinations import BucketShare
+from cigri.flow.views.job_destinations import BucketClusterKey
 
-Where = tuple[int, int]
+TaskPosition = tuple[int, int]
 """A job, and a place in it."""
-Kind = tuple[int, int, bool]
+TaskKind = tuple[int, int, bool]
 """Cluster and bucket of a task, and whether it is alone in its job."""
 
 
-def elsewhere(
-    jobs: Sequence[NewJob], offers: Mapping[int, ClaimedOffer], closed: Collection[BucketShare] = ()
+def move_failed_tasks(
+    jobs: Sequence[NewJob], offers: Mapping[int, ClaimedOffer], closed: Collection[BucketClusterKey] = ()
 ) -> list[NewJob]:
     """As many tasks as before, in jobs of the same sizes, no more of them on a cluster than it was offered.
 
@@ -28,7 +28,7 @@ def elsewhere(
     left = {cluster_id: offer.jobs for cluster_id, offer in offers.items()}
     for job in jobs:
         left[job.cluster_id] -= job.side
-    willing, stuck = _willing(jobs), defaultdict[Kind, list[Where]](list)
+    willing, stuck = _willing(jobs), defaultdict[TaskKind, list[TaskPosition]](list)
     for number, job in enumerate(made):
         for place, task in enumerate(job.tasks):
             if not _is_misplaced(job, task):
@@ -48,9 +48,9 @@ def _is_misplaced(job: NewJob, task: WaitingTask) -> bool:
     return task.failed_on == job.cluster_id
 
 
-def _willing(jobs: Sequence[NewJob]) -> Mapping[Kind, list[Where]]:
+def _willing(jobs: Sequence[NewJob]) -> Mapping[TaskKind, list[TaskPosition]]:
     """Tasks that may go anywhere, the last ones first."""
-    willing: dict[Kind, list[Where]] = defaultdict(list)
+    willing: dict[TaskKind, list[TaskPosition]] = defaultdict(list)
     for number, job in enumerate(jobs):
         for place, task in enumerate(job.tasks):
             if task.failed_on is None and (not task.deaths or len(job.tasks) == 1):
@@ -58,12 +58,12 @@ def _willing(jobs: Sequence[NewJob]) -> Mapping[Kind, list[Where]]:
     return willing
 
 
-def _roomy(left: Mapping[int, int], unlike: int, task: WaitingTask, closed: Collection[BucketShare]) -> int | None:
+def _roomy(left: Mapping[int, int], unlike: int, task: WaitingTask, closed: Collection[BucketClusterKey]) -> int | None:
     free = (cluster_id for cluster_id, jobs in left.items() if jobs > 0 and cluster_id != unlike)
     return next((cluster_id for cluster_id in free if (task.bucket_id, cluster_id) not in closed), None)
 
 
-def _partner(willing: Mapping[Kind, list[Where]], job: NewJob, task: WaitingTask) -> Where | None:
+def _partner(willing: Mapping[TaskKind, list[TaskPosition]], job: NewJob, task: WaitingTask) -> TaskPosition | None:
     for (cluster_id, bucket_id, is_alone), places in willing.items():
         is_fit = is_alone or not task.deaths
         if places and cluster_id != job.cluster_id and bucket_id == task.bucket_id and is_fit:
@@ -71,12 +71,12 @@ def _partner(willing: Mapping[Kind, list[Where]], job: NewJob, task: WaitingTask
     return None
 
 
-def _swap(jobs: list[NewJob], here: Where, other: Where) -> None:
+def _swap(jobs: list[NewJob], here: TaskPosition, other: TaskPosition) -> None:
     for (number, place), task in ((here, _at(jobs, other)), (other, _at(jobs, here))):
         tasks = [*jobs[number].tasks]
         tasks[place] = task
         jobs[number] = jobs[number]._replace(tasks=tasks)
 
 
-def _at(jobs: Sequence[NewJob], where: Where) -> WaitingTask:
+def _at(jobs: Sequence[NewJob], where: TaskPosition) -> WaitingTask:
     return jobs[where[0]].tasks[where[1]]

@@ -44,23 +44,23 @@ class NodeReservation(NamedTuple):
     until: float
 
 
-Waiting = TypeVar("Waiting", bound=SizedJob)
+WaitingJob = TypeVar("WaitingJob", bound=SizedJob)
 
 
 def easy(
-    queue: Iterable[Waiting],
+    queue: Iterable[WaitingJob],
     running: Sequence[tuple[float, int, int]],
     available: int,
     now: float,
     depth: int,
     most: int,
-) -> list[Waiting]:
+) -> list[WaitingJob]:
     """The jobs to start now, at most `most`: Lifka's EASY. `running` is (expected end, number, cores), sorted.
 
     Jobs start in order until one does not fit; that one gets a reservation, and of the next `depth` those start that
     do not delay it: they end before it, or are content with cores that it leaves.
     """
-    chosen: list[Waiting] = []
+    chosen: list[WaitingJob] = []
     waiting = iter(queue)
     for head in waiting:
         if len(chosen) >= most:
@@ -94,9 +94,9 @@ def reservation(cores: int, available: int, ends: Iterable[tuple[float, int, int
     return inf, 0
 
 
-def victims(killable: Iterable[Waiting], cores: int) -> list[Waiting]:
+def victims(killable: Iterable[WaitingJob], cores: int) -> list[WaitingJob]:
     """Just enough of these that so many cores come free; of those that are not needed the last given are spared."""
-    chosen: list[Waiting] = []
+    chosen: list[WaitingJob] = []
     excess = -cores
     for job in killable:
         if excess >= 0:

@@ -19,7 +19,7 @@ OWN_FAULTS = (WasteKind.KILLED, WasteKind.TIMEOUT)
 SEEN_BY_THEN = 900.0
 MOST_OF_CORES = 0.5
 
-Points = Sequence[tuple[float, float]]
+CoreSeries = Sequence[tuple[float, float]]
 """A piecewise constant figure: (time, value from then on), times rising."""
 
 
@@ -27,8 +27,8 @@ class ClusterHistory(NamedTuple):
     """What a cluster lost of ours, in the order of its ends, and its free cores and ours over time."""
 
     losses: Sequence[LostRun]
-    free: Points
-    ours: Points
+    free: CoreSeries
+    ours: CoreSeries
 
 
 def avoidable(pasts: Mapping[str, ClusterHistory]) -> dict[str, float]:
@@ -49,7 +49,7 @@ def _is_avoidable(loss: LostRun, name: str, pasts: Mapping[str, ClusterHistory])
     return lost > 0 and lost > MOST_OF_CORES * held(here.ours, begin, loss.since)
 
 
-def lowest(points: Points, since: float, until: float) -> float:
+def lowest(points: CoreSeries, since: float, until: float) -> float:
     """The least value from `since` to `until`, a change at `until` left out."""
     place = bisect_right(points, since, key=_time) - 1
     least = points[place][1] if place >= 0 else 0.0
@@ -58,7 +58,7 @@ def lowest(points: Points, since: float, until: float) -> float:
     return least
 
 
-def held(points: Points, since: float, until: float) -> float:
+def held(points: CoreSeries, since: float, until: float) -> float:
     """The integral from `since` to `until`."""
     place = max(bisect_right(points, since, key=_time) - 1, 0)
     total = 0.0

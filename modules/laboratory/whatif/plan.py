@@ -15,7 +15,7 @@ from modules.laboratory.whatif.scale import GridScale, RemainingWork, scale
 
 NOTHING_KNOWN = PastDurations()
 
-Command = tuple[str, str]
+UserCommand = tuple[str, str]
 """A user and what they run."""
 
 
@@ -31,7 +31,7 @@ class ProposedCampaign(NamedTuple):
     after: Sequence[NewDependency] = ()
 
     @property
-    def command(self) -> Command:
+    def command(self) -> UserCommand:
         """Its user, and what each of its tasks runs, which is the same on all clusters."""
         return self.campaign.user, next(iter(self.campaign.clusters.values())).settings["exec_file"]
 
@@ -102,8 +102,8 @@ def _nowhere(order: ProposedCampaign, closed: Mapping[str, str]) -> str:
     )
 
 
-def _by_command(past: Iterable[CommandStatistics]) -> Mapping[Command, Mapping[int, DurationTotals]]:
-    totals: dict[Command, dict[int, DurationTotals]] = defaultdict(dict)
+def _by_command(past: Iterable[CommandStatistics]) -> Mapping[UserCommand, Mapping[int, DurationTotals]]:
+    totals: dict[UserCommand, dict[int, DurationTotals]] = defaultdict(dict)
     for share in past:
         totals[share.user, share.command][share.cluster_id] = DurationTotals(share.done, share.seconds, share.squares)
     return totals
@@ -113,7 +113,7 @@ def _ordered(
     order: ProposedCampaign,
     picture: GridSnapshot,
     names: Mapping[int, str],
-    past: Mapping[Command, Mapping[int, DurationTotals]],
+    past: Mapping[UserCommand, Mapping[int, DurationTotals]],
 ) -> RemainingWork:
     parts = {
         cluster_id: order.campaign.clusters[name]
@@ -151,7 +151,7 @@ def _type(part: NewCampaignCluster) -> str:
 
 
 def _stored(
-    picture: GridSnapshot, names: Mapping[int, str], past: Mapping[Command, Mapping[int, DurationTotals]]
+    picture: GridSnapshot, names: Mapping[int, str], past: Mapping[UserCommand, Mapping[int, DurationTotals]]
 ) -> dict[int, RemainingWork]:
     """Campaigns that are under way."""
     users = {row["id"]: row["grid_user"] for row in picture.rows["campaigns"]}

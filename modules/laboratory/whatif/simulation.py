@@ -66,7 +66,7 @@ class SimulationReport(NamedTuple):
         return None if seconds is None else self.at + timedelta(seconds=seconds)
 
 
-def foresee(
+def simulate_futures(
     server: Path,
     picture: GridSnapshot,
     settings: Settings,

@@ -5,7 +5,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from cigri.flow.dependencies import NewDependency
-from cigri.flow.grid_snapshot import Rows
+from cigri.flow.grid_snapshot import RowsByTable
 from cigri.flow.submissions import NewCampaignCluster
 from cigri.resources.bucket_amounts import without_formulas
 from cigri.settings.cluster_config import parse_config
@@ -35,7 +35,7 @@ class SmallCluster(NamedTuple):
 class SmallGrid(NamedTuple):
     """`rows` and `left` as the database gets them, `orders` are then submitted; `clusters` by id."""
 
-    rows: Rows
+    rows: RowsByTable
     left: Mapping[int, int]
     orders: Mapping[int, ProposedCampaign]
     clusters: Mapping[int, SmallCluster]
@@ -123,7 +123,7 @@ def _settings(plan: SimulationPlan, campaign_id: int, settings: Mapping[str, Any
     return {**fixed, "walltime": walltime, "prologue": [], "epilogue": [], "checkpoint": None}
 
 
-def _rows(plan: SimulationPlan, clusters: Mapping[int, SmallCluster], left: Mapping[int, int]) -> Rows:
+def _rows(plan: SimulationPlan, clusters: Mapping[int, SmallCluster], left: Mapping[int, int]) -> RowsByTable:
     """Those of the clusters and campaigns that are played, as small as these."""
     small = {
         "clusters": _cluster,
@@ -135,7 +135,7 @@ def _rows(plan: SimulationPlan, clusters: Mapping[int, SmallCluster], left: Mapp
         "bucket_averages": _average,
     }
     buckets = {row["id"] for row in plan.picture.rows["buckets"] if row["campaign_id"] in left}
-    kept: Rows = {}
+    kept: RowsByTable = {}
     for table, rows in plan.picture.rows.items():
         here = [
             row

@@ -24,20 +24,20 @@ class PolicyFacts(NamedTuple):
 class RankedCampaign(NamedTuple):
     """A campaign served on some clusters: lower ranks first, those of one rank side by side in proportion to weight.
 
-    It is given `most` jobs in all; None: as many as it can use. Those of one `pool` stand side by side with the others
-    as one, and `place` says who of them goes first.
+    It is given `max_jobs` jobs in all; None: as many as it can use. Those of one `group` stand side by side with the
+    others as one, and `position` says who of them goes first.
     """
 
     campaign_id: int
     clusters: tuple[int, ...]
     rank: tuple[float, ...]
     weight: float = 1.0
-    most: int | None = None
-    pool: tuple[str, str] | None = None
-    place: int = 0
+    max_jobs: int | None = None
+    group: tuple[str, str] | None = None
+    position: int = 0
 
 
-Order = Callable[[Sequence[PendingCampaign], PolicyFacts], list[RankedCampaign]]
+RankCampaigns = Callable[[Sequence[PendingCampaign], PolicyFacts], list[RankedCampaign]]
 """Puts every claim into one turn or several, each of its clusters into one of them; pure."""
 
 
@@ -45,8 +45,8 @@ def pools(turns: Iterable[RankedCampaign]) -> list[list[RankedCampaign]]:
     """Those that stand side by side as one, the first of them first; most stand alone."""
     by_pool: dict[object, list[RankedCampaign]] = {}
     for number, turn in enumerate(turns):
-        by_pool.setdefault(number if turn.pool is None else turn.pool, []).append(turn)
-    return [sorted(members, key=lambda turn: turn.place) for members in by_pool.values()]
+        by_pool.setdefault(number if turn.group is None else turn.group, []).append(turn)
+    return [sorted(members, key=lambda turn: turn.position) for members in by_pool.values()]
 
 
 def names() -> list[str]:
@@ -54,9 +54,9 @@ def names() -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 
-def load(name: str) -> Order:
+def load(name: str) -> RankCampaigns:
     """The `order` of the policy in the file of that name; raise ConfigError when there is none."""
     if name not in names():
         raise ConfigError(f"policy.order: there is no policy {name!r}; there are: {', '.join(names())}")
-    order: Order = importlib.import_module(f"{__name__}.{name}").order
+    order: RankCampaigns = importlib.import_module(f"{__name__}.{name}").order
     return order

@@ -20,7 +20,7 @@ LARGEST_TARGET = 1e9  # times another's
 LARGEST_USAGE = 1e30  # core-seconds
 FIRMNESS = 4.0  # a karma less by 1, a quarter of all in each of its parts, makes the weight e^4 = 55 times as large
 
-Pair = tuple[str, str]
+UserAndProject = tuple[str, str]
 """A user and a project."""
 
 
@@ -41,7 +41,7 @@ def order(claims: Sequence[PendingCampaign], facts: PolicyFacts) -> list[RankedC
     return turns
 
 
-def dues(pairs: Iterable[Pair], targets: Mapping[Principal, float]) -> dict[Pair, float]:
+def dues(pairs: Iterable[UserAndProject], targets: Mapping[Principal, float]) -> dict[UserAndProject, float]:
     """The part of all that is due to each user in a project, among those who want something now; together 1.
 
     (target of the project / all projects') * (target of the user / all users' in the project); who has none has 1.
@@ -63,7 +63,9 @@ def _target(targets: Mapping[Principal, float], subject: Principal) -> float:
     return min(LARGEST_TARGET, max(1 / LARGEST_TARGET, targets.get(subject, 1.0)))
 
 
-def karma(due: Mapping[Pair, float], usage: Mapping[Pair, Consumption]) -> dict[Pair, float]:
+def karma(
+    due: Mapping[UserAndProject, float], usage: Mapping[UserAndProject, Consumption]
+) -> dict[UserAndProject, float]:
     """How much more a user in a project has had than is due; 0 is just right.
 
     OF_PROJECT (used by the project - due) + OF_USER (used by the user - due) + OF_USER_ASKED (asked by the user - due),
@@ -82,7 +84,7 @@ def karma(due: Mapping[Pair, float], usage: Mapping[Pair, Consumption]) -> dict[
     }
 
 
-def _excess(had: Mapping[Pair, float], due: Mapping[Pair, float], which: int) -> dict[str, float]:
+def _excess(had: Mapping[UserAndProject, float], due: Mapping[UserAndProject, float], which: int) -> dict[str, float]:
     """By user (`which` 0) or project (1): the part of all that was had, less the part that is due; 0 if nothing was."""
     had = {pair: min(LARGEST_USAGE, max(0.0, amount)) for pair, amount in had.items()}
     whole = sum(had.values())

@@ -1,6 +1,6 @@
 """`cigri cluster add`: a declaration is checked, then stored; the next cycle visits the cluster."""
 
-from cigri.cli.command import CommandParser, safe
+from cigri.cli.command import CommandParser, escape_text
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_declarations import declare_cluster
 from modules.operator.cluster import fallback
@@ -19,7 +19,7 @@ def run(argv: list[str]) -> int:
     values = put_together(options, {})
     with open_grid() as grid:
         config = fallback.decide(grid, options.name, values)
-        done = grid.ask(declare_cluster, cluster=options.name, config=config)
+        done = grid.call(declare_cluster, cluster=options.name, config=config)
     fallback.warn(options.name, config)
-    print(safe(done.message))
+    print(escape_text(done.message))
     return 0

@@ -1,6 +1,6 @@
 """`cigri cluster change`: some settings of a declared cluster; all others stay."""
 
-from cigri.cli.command import CommandParser, safe
+from cigri.cli.command import CommandParser, escape_text
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_declarations import change_cluster, declared_clusters
 from modules.operator.cluster import fallback
@@ -16,9 +16,9 @@ def run(argv: list[str]) -> int:
     add_options(parser)
     options = parser.parse_args(argv)
     with open_grid() as grid:
-        [stored] = grid.ask(declared_clusters, names=[options.name])
+        [stored] = grid.call(declared_clusters, names=[options.name])
         config = fallback.decide(grid, options.name, put_together(options, stored.standing.config))
-        done = grid.ask(change_cluster, cluster=options.name, config=config)
+        done = grid.call(change_cluster, cluster=options.name, config=config)
     fallback.warn(options.name, config)
-    print(safe(done.message))
+    print(escape_text(done.message))
     return 0

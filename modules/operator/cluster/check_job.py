@@ -15,7 +15,7 @@ from cigri.wrapper import (
     OutboxReceipt,
     OutboxRecord,
     TaskSpec,
-    collect,
+    collect_script,
     parse_collect,
     parse_tail,
     tail,
@@ -80,7 +80,7 @@ def _wait(trial: CheckJob, remote_id: str) -> OutboxRecord:
     pause, gone_at = SHORTEST_LOOK, 0.0
     while True:
         bundle = ScriptBundle(
-            {"status": trial.driver.status(trial.tag), "collect": collect(trial.base, OutboxReceipt())}
+            {"status": trial.driver.status(trial.tag), "collect": collect_script(trial.base, OutboxReceipt())}
         )
         answers = bundle.unpack(trial.patient.run(bundle.script))
         if records := parse_collect(answers["collect"]).records:

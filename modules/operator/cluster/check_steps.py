@@ -14,7 +14,7 @@ from cigri.errors import CigriError, ClusterUnreachable, UnreadableOutput
 from cigri.flow.clusters import ClusterRow
 from cigri.formats.units import MEGABYTE, SIZES, as_size
 from cigri.gateway.requests import ClusterRequest, ListNodes, ProbeBatchSystem, ReadCapacity
-from cigri.gateway.shell_rendering import base_of
+from cigri.gateway.shell_rendering import grid_directory
 from cigri.gateway.transport_gateway import TransportGateway
 from cigri.requirements import BUILT_IN, shown
 from cigri.resources.nodes import AlikeNodes
@@ -46,11 +46,11 @@ class ClusterUnderTest(NamedTuple):
     @property
     def base(self) -> str:
         """The directory of this grid on the cluster, as a word of sh."""
-        return base_of(self.cluster.config, self.grid_key)
+        return grid_directory(self.cluster.config, self.grid_key)
 
     def ask(self, order: ClusterRequest[T]) -> T:
         """Give an order as the user whose job is tried; errors as Gateway.ask."""
-        return self.gateway.ask(self.cluster, self.user, order)
+        return self.gateway.request(self.cluster, self.user, order)
 
     def run(self, script: str, user: str = "") -> ShellResult:
         """Run sh text as that user, or as another account; errors as Transport.run."""

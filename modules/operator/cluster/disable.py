@@ -1,6 +1,6 @@
 """`cigri cluster disable`: keeps new jobs away from it."""
 
-from cigri.cli.command import CommandParser, safe
+from cigri.cli.command import CommandParser, escape_text
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_changes import disable_cluster
 
@@ -14,5 +14,5 @@ def run(argv: list[str]) -> int:
     parser.add_argument("name")
     name = parser.parse_args(argv).name
     with open_grid() as grid:
-        print(safe(grid.ask(disable_cluster, cluster=name).message))
+        print(escape_text(grid.call(disable_cluster, cluster=name).message))
     return 0

@@ -1,6 +1,6 @@
 """`cigri cluster drain`: no more jobs, and those that run are told when they must be over."""
 
-from cigri.cli.command import CommandParser, safe
+from cigri.cli.command import CommandParser, escape_text
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_changes import drain_cluster
 from cigri.formats.units import localised
@@ -29,6 +29,6 @@ def run(argv: list[str]) -> int:
         parser.error("--keep takes a number of cores")
     with open_grid() as grid:
         asked = {"cluster": options.name, "by": with_zone(options.by), "kill": options.kill, "keep": options.keep}
-        print(safe(localised(grid.ask(drain_cluster, **asked).message)))
+        print(escape_text(localised(grid.call(drain_cluster, **asked).message)))
     print("`gridevents --global --all` shows what becomes of it")
     return 0

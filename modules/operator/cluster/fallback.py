@@ -4,7 +4,7 @@ import json
 import sys
 from typing import Any
 
-from cigri.cli.command import safe
+from cigri.cli.command import escape_text
 from cigri.endpoints.cluster_declarations import find_fallback
 from cigri.endpoints.dispatch import GridClient
 
@@ -14,7 +14,7 @@ def decide(grid: GridClient, name: str, values: dict[str, Any]) -> dict[str, Any
     values = {key: value for key, value in values.items() if key != "fallback_because"}
     if not values.get("fallback"):
         return values
-    return values | {"fallback_because": grid.ask(find_fallback, cluster=name, config=json.dumps(values)).because}
+    return values | {"fallback_because": grid.call(find_fallback, cluster=name, config=json.dumps(values)).because}
 
 
 def warn(name: str, values: dict[str, Any]) -> None:
@@ -22,4 +22,4 @@ def warn(name: str, values: dict[str, Any]) -> None:
     if because := values.get("fallback_because"):
         again = f"once it is there, `cigri cluster change {name}` gives it its jobs again"
         text = f"WARNING: the jobs of {name} run on this host, {because}; {again}"
-        print(safe(text), file=sys.stderr)
+        print(escape_text(text), file=sys.stderr)

@@ -7,7 +7,7 @@ from cigri.cli.command import CommandParser, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.cluster_declarations import declared_clusters
-from cigri.formats.json_values import plain
+from cigri.formats.json_values import to_json_value
 
 
 def run(argv: list[str]) -> int:
@@ -15,9 +15,9 @@ def run(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="for programs")
     options = parser.parse_args(argv)
     with open_grid() as grid:
-        clusters = grid.ask(declared_clusters)
+        clusters = grid.call(declared_clusters)
     if options.json:
-        print_json(plain(clusters))
+        print_json(to_json_value(clusters))
     else:
         print_clusters([cluster.standing for cluster in clusters])
     return 0

@@ -1,6 +1,6 @@
 """`cigri cluster map`: which account of a cluster runs a grid user's jobs."""
 
-from cigri.cli.command import CommandParser, safe
+from cigri.cli.command import CommandParser, escape_text
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_declarations import map_account
 
@@ -17,6 +17,6 @@ def run(argv: list[str]) -> int:
     parser.add_argument("local_user", metavar="LOCAL_USER", nargs="?", default="")
     options = parser.parse_args(argv)
     with open_grid() as grid:
-        done = grid.ask(map_account, cluster=options.name, user=options.grid_user, account=options.local_user)
-    print(safe(done.message))
+        done = grid.call(map_account, cluster=options.name, user=options.grid_user, account=options.local_user)
+    print(escape_text(done.message))
     return 0

@@ -1,13 +1,13 @@
 """`cigri cluster nodes`: shows the nodes that get no jobs, drains some, and gives them jobs again."""
 
 from cigri.api_models.clusters import ExcludedNodeView
-from cigri.cli.command import CommandParser, print_json, safe
+from cigri.cli.command import CommandParser, escape_text, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.cluster_changes import admit_nodes, drain_nodes, excluded_nodes
-from cigri.formats.json_values import plain
+from cigri.formats.json_values import to_json_value
 from cigri.formats.units import localised
-from cigri.presentation.formatting import moment
+from cigri.presentation.formatting import format_time
 from cigri.settings.deadlines import TIMES, with_zone
 
 NODE_COLUMNS = ("Cluster", "Node", "State", "Since", "Until", "Times", "Why")
@@ -27,13 +27,13 @@ def run(argv: list[str]) -> int:
         parser.error("--drain and --by go together")
     with open_grid() as grid:
         if options.admit:
-            done = grid.ask(admit_nodes, cluster=options.name, nodes=options.admit)
+            done = grid.call(admit_nodes, cluster=options.name, nodes=options.admit)
         elif options.drain:
-            done = grid.ask(drain_nodes, cluster=options.name, nodes=options.drain, by=with_zone(options.by))
+            done = grid.call(drain_nodes, cluster=options.name, nodes=options.drain, by=with_zone(options.by))
         else:
-            _show(grid.ask(excluded_nodes, cluster=options.name), as_json=options.json)
+            _show(grid.call(excluded_nodes, cluster=options.name), as_json=options.json)
             return 0
-    print(safe(localised(done.message)))
+    print(escape_text(localised(done.message)))
     return 0
 
 
@@ -55,11 +55,19 @@ def _parser() -> CommandParser:
 
 def _show(nodes: list[ExcludedNodeView], *, as_json: bool) -> None:
     if as_json:
-        print_json(plain(nodes))
+        print_json(to_json_value(nodes))
     else:
         print_table(NODE_COLUMNS, [_line(node) for node in nodes], prose=("Node", "Why"))
 
 
 def _line(node: ExcludedNodeView) -> tuple[object, ...]:
     state = "drains" if node.is_drained else "left out" if node.is_out else "on trial"
-    return node.cluster, node.node, state, moment(node.since), moment(node.until), node.strikes or None, node.reason
+    return (
+        node.cluster,
+        node.node,
+        state,
+        format_time(node.since),
+        format_time(node.until),
+        node.strikes or None,
+        node.reason,
+    )

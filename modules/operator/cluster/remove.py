@@ -1,6 +1,6 @@
 """`cigri cluster remove`: forgets a cluster without a history."""
 
-from cigri.cli.command import CommandParser, safe
+from cigri.cli.command import CommandParser, escape_text
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_declarations import remove_cluster
 
@@ -12,5 +12,5 @@ def run(argv: list[str]) -> int:
     parser.add_argument("name")
     name = parser.parse_args(argv).name
     with open_grid() as grid:
-        print(safe(grid.ask(remove_cluster, cluster=name).message))
+        print(escape_text(grid.call(remove_cluster, cluster=name).message))
     return 0

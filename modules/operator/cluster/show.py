@@ -1,9 +1,9 @@
 """`cigri cluster show`: one cluster, its configuration as `--file` takes it."""
 
-from cigri.cli.command import CommandParser, print_json, safe
+from cigri.cli.command import CommandParser, escape_text, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_declarations import declared_clusters
-from cigri.formats.json_values import plain
+from cigri.formats.json_values import to_json_value
 from cigri.formats.units import as_utc
 from cigri.settings.cluster_config import parse_config
 from modules.operator.cluster.declaration import to_toml
@@ -20,9 +20,9 @@ def run(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     name = options.name
     with open_grid() as grid:
-        [declared] = grid.ask(declared_clusters, names=[name])
+        [declared] = grid.call(declared_clusters, names=[name])
     if options.json:
-        print_json(plain(declared))
+        print_json(to_json_value(declared))
         return 0
     standing = declared.standing
     print(f"# cluster {name}: {standing.state}")
@@ -32,6 +32,6 @@ def run(argv: list[str]) -> int:
         print(f"# {standing.failures} visits in a row failed; next try {as_utc(standing.blocked_until)}")
     print(f"# our jobs: {standing.waiting} waiting, {standing.running} running")
     for grid_user, local_user in declared.accounts:
-        print(safe(f"# the jobs of {grid_user} run as {local_user}"))
+        print(escape_text(f"# the jobs of {grid_user} run as {local_user}"))
     print(to_toml(parse_config(name, standing.config)), end="")
     return 0

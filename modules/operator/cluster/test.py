@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from cigri.cli.command import CommandParser, open_database, safe
+from cigri.cli.command import CommandParser, escape_text, open_database
 from cigri.errors import CigriError
 from cigri.flow.grid_identity import grid_key
 from cigri.gateway.transport_gateway import TransportGateway
@@ -49,7 +49,7 @@ def run(argv: list[str]) -> int:
             with database.begin() as conn:
                 declared, key = find(conn, options.name), grid_key(conn)
             cluster = declared._replace(config=declared.config.in_use)
-            user = options.user or gateway.visitor(cluster)
+            user = options.user or gateway.monitoring_account(cluster)
             return examine(ClusterUnderTest(cluster, key, user, gateway, database, options))
     finally:
         gateway.close()
@@ -71,7 +71,7 @@ def examine(patient: ClusterUnderTest) -> int:
             mark, detail, advice = BAD, str(error), error.advice if isinstance(error, StepFailed) else ""
             has_failed = True
         milliseconds = (time.monotonic() - started) * 1000
-        print(f"{mark} {name:14}{safe(detail)} ({milliseconds:.0f} ms)", flush=True)
+        print(f"{mark} {name:14}{escape_text(detail)} ({milliseconds:.0f} ms)", flush=True)
         if advice:
-            print(f"  {'':14}{safe(advice)}")
+            print(f"  {'':14}{escape_text(advice)}")
     return 1 if has_failed else 0

@@ -1,6 +1,6 @@
 """`cigri cluster undrain`: the cluster gets jobs again, and those that run are told that they may go on."""
 
-from cigri.cli.command import CommandParser, safe
+from cigri.cli.command import CommandParser, escape_text
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_changes import undrain_cluster
 
@@ -14,5 +14,5 @@ def run(argv: list[str]) -> int:
     parser.add_argument("name")
     name = parser.parse_args(argv).name
     with open_grid() as grid:
-        print(safe(grid.ask(undrain_cluster, cluster=name).message))
+        print(escape_text(grid.call(undrain_cluster, cluster=name).message))
     return 0

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from cigri.cli.command import CommandParser, complain, safe
+from cigri.cli.command import CommandParser, escape_text, print_error
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.resources import apply_resources
 from cigri.errors import ConfigError
@@ -31,8 +31,8 @@ def run(argv: list[str]) -> int:
         except ConfigError as error:
             raise ConfigError(f"{options.file}:\n{error}") from None
     for doubt in applied.doubts:
-        complain(doubt)
-    print(safe("\n".join(applied.changes)) if applied.changes else "Nothing changes")
+        print_error(doubt)
+    print(escape_text("\n".join(applied.changes)) if applied.changes else "Nothing changes")
     if applied.version is not None:
         print(f"Version {applied.version} holds")
     return 0

@@ -18,7 +18,7 @@ def run(argv: list[str]) -> int:
     parser.add_argument("new", metavar="NEW", nargs="?", type=int, help="none: the one that holds")
     options = parser.parse_args(argv)
     with open_grid() as grid:
-        old, new = (grid.ask(resource_document, version=version) for version in (options.old, options.new))
+        old, new = (grid.call(resource_document, version=version) for version in (options.old, options.new))
     before, after = (document.text.splitlines(keepends=True) for document in (old, new))
     sys.stdout.writelines(unified_diff(before, after, f"version {old.version}", f"version {new.version}"))
     return 0

@@ -4,7 +4,7 @@ from cigri.cli.command import CommandParser, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.resources import resource_documents
-from cigri.formats.json_values import plain
+from cigri.formats.json_values import to_json_value
 from cigri.formats.units import as_local
 
 
@@ -17,9 +17,9 @@ def run(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="for programs, with the texts")
     options = parser.parse_args(argv)
     with open_grid() as grid:
-        documents = grid.ask(resource_documents)
+        documents = grid.call(resource_documents)
     if options.json:
-        print_json(plain(documents))
+        print_json(to_json_value(documents))
     else:
         rows = [
             (document.version, as_local(document.at), document.by, document.text.count("\n")) for document in documents

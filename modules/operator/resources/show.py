@@ -16,5 +16,5 @@ def run(argv: list[str]) -> int:
     parser.add_argument("version", metavar="VERSION", nargs="?", type=int, help="none: the one that holds")
     options = parser.parse_args(argv)
     with open_grid() as grid:
-        sys.stdout.write(grid.ask(resource_document, version=options.version).text)
+        sys.stdout.write(grid.call(resource_document, version=options.version).text)
     return 0

@@ -55,7 +55,7 @@ def list_campaigns(asked: Cigri3Request) -> Cigri3Response:
 
 
 def show_campaign(asked: Cigri3Request) -> Cigri3Response:
-    whole = asked.grid.ask(endpoints.campaign, campaign_id=asked.number("campaign"))
+    whole = asked.grid.call(endpoints.campaign, campaign_id=asked.number("campaign"))
     numbers = numbers_of_clusters(asked)
     places = {str(numbers[share.part.cluster]): _as_place(share.part) for share in whole.clusters}
     return Cigri3Response(as_campaign(whole.campaign) | {"clusters": places})
@@ -63,7 +63,7 @@ def show_campaign(asked: Cigri3Request) -> Cigri3Response:
 
 def show_stats(asked: Cigri3Request) -> Cigri3Response:
     """Rates are per second, as CiGri 3's were, and parts of one."""
-    whole = asked.grid.ask(endpoints.campaign, campaign_id=asked.number("campaign"))
+    whole = asked.grid.call(endpoints.campaign, campaign_id=asked.number("campaign"))
     campaign, parts = whole.campaign, [share.part for share in whole.clusters]
     throughput = (campaign.throughput or 0) / HOUR or NO_THROUGHPUT
     return Cigri3Response(
@@ -81,7 +81,7 @@ def show_stats(asked: Cigri3Request) -> Cigri3Response:
 def show_jdl(asked: Cigri3Request) -> Cigri3Response:
     """As it was written, with its parameters."""
     number = asked.number("campaign")
-    written = asked.grid.ask(description, campaign_id=number)
+    written = asked.grid.call(description, campaign_id=number)
     jdl = {"jobs_type": "normal"} | written.described
     if not written.has_list:
         return Cigri3Response(jdl)
@@ -117,9 +117,9 @@ def change(asked: Cigri3Request) -> Cigri3Response:
             f"state={' or state='.join(SETTABLE_STATES)} is what can be changed; a campaign keeps its name"
         )
     if form["state"] == "paused":
-        asked.grid.ask(campaign_changes.pause_campaign, campaign_id=number)
+        asked.grid.call(campaign_changes.pause_campaign, campaign_id=number)
     else:
-        asked.grid.ask(campaign_changes.resume_campaign, campaign_id=number)
+        asked.grid.call(campaign_changes.resume_campaign, campaign_id=number)
     return Cigri3Response(_campaign(asked, number), HTTPStatus.ACCEPTED)
 
 
@@ -128,7 +128,7 @@ def cancel(asked: Cigri3Request) -> Cigri3Response:
     if len(asked.options.keys() & INSTEAD_OF_CANCEL.keys()) > 1:
         raise UsageError("hold, resume or purge: one of them; without any the campaign is cancelled")
     wanted = next((INSTEAD_OF_CANCEL[word] for word in asked.options if word in INSTEAD_OF_CANCEL), CANCEL)
-    return accepted(asked.grid.ask(wanted, campaign_id=asked.number("campaign")).message)
+    return accepted(asked.grid.call(wanted, campaign_id=asked.number("campaign")).message)
 
 
 def as_campaign(campaign: CampaignView) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def _made(asked: Cigri3Request, number: int) -> Cigri3Response:
 
 
 def _campaign(asked: Cigri3Request, number: int) -> dict[str, Any]:
-    return as_campaign(asked.grid.ask(endpoints.campaign, campaign_id=number).campaign)
+    return as_campaign(asked.grid.call(endpoints.campaign, campaign_id=number).campaign)
 
 
 def _beside(number: int, done: int) -> float:

@@ -21,7 +21,7 @@ def list_clusters(asked: Cigri3Request) -> Cigri3Response:
             "name": status.cluster.name,
             "links": [link("self", f"/clusters/{status.cluster.id}"), link("parent", "/clusters")],
         }
-        for status in asked.grid.ask(endpoints.clusters)
+        for status in asked.grid.call(endpoints.clusters)
     ]
     return Cigri3Response(
         {"items": items, "total": len(items), "links": [link("self", "/clusters"), link("parent", "/")]}
@@ -29,7 +29,7 @@ def list_clusters(asked: Cigri3Request) -> Cigri3Response:
 
 
 def show_cluster(asked: Cigri3Request) -> Cigri3Response:
-    (status,) = asked.grid.ask(endpoints.clusters, names=[str(asked.number("cluster"))])
+    (status,) = asked.grid.call(endpoints.clusters, names=[str(asked.number("cluster"))])
     return Cigri3Response(_as_cluster(status))
 
 
@@ -45,7 +45,7 @@ def grid_usage(asked: Cigri3Request) -> Cigri3Response:
 
 def numbers_of_clusters(asked: Cigri3Request) -> dict[str, int]:
     """By name."""
-    return {status.cluster.name: status.cluster.id for status in asked.grid.ask(endpoints.clusters)}
+    return {status.cluster.name: status.cluster.id for status in asked.grid.call(endpoints.clusters)}
 
 
 def _as_cluster(status: ClusterStatus) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def _as_cluster(status: ClusterStatus) -> dict[str, Any]:
 
 def _at_last_visits(asked: Cigri3Request) -> list[dict[str, Any]]:
     """Clusters that nobody has visited are left out, as clients divide by cores."""
-    visited = [status.cluster for status in asked.grid.ask(endpoints.clusters) if status.cluster.total]
+    visited = [status.cluster for status in asked.grid.call(endpoints.clusters) if status.cluster.total]
     moments = [int(cluster.visited_at.timestamp()) for cluster in visited if cluster.visited_at]
     full = [_as_usage(one.name, one.id, one.total, one.used, one.used_by_us, one.unavailable) for one in visited]
     return [{"date": max(moments, default=0), "clusters": full}]
@@ -75,11 +75,11 @@ def _at_last_visits(asked: Cigri3Request) -> list[dict[str, Any]]:
 
 def _between(asked: Cigri3Request, numbers: dict[str, int]) -> list[dict[str, Any]]:
     """Means of 24 parts of the time from the first moment until now, those that begin until the second one."""
-    now = asked.grid.ask(notices, user=asked.caller.user).now.timestamp()
+    now = asked.grid.call(notices, user=asked.caller.user).now.timestamp()
     since, until = asked.count("from", int(now) - 24 * HOUR), asked.count("to", int(now))
     if not since < until:
         raise UsageError(f"from={since} to={until}: the first moment comes before the second")
-    usage = asked.grid.ask(endpoints.cluster_usage, hours=max(1, now - since) / HOUR)
+    usage = asked.grid.call(endpoints.cluster_usage, hours=max(1, now - since) / HOUR)
     chosen = sorted((one for one in usage if one.at.timestamp() <= until), key=_moment)
     return [
         {

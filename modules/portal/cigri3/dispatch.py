@@ -12,9 +12,9 @@ from starlette.responses import Response
 
 from cigri.database import Database
 from cigri.endpoints import HEADERS, Endpoint, P, R
-from cigri.endpoints.dispatch import InProcessClient, call
+from cigri.endpoints.dispatch import InProcessClient, run_endpoint
 from cigri.errors import NotFound, UsageError
-from cigri.formats.json_values import plain
+from cigri.formats.json_values import to_json_value
 from cigri.formats.untrusted_text import safe_json
 from cigri.identity.callers import Caller
 from modules.portal.authentication import Authenticator
@@ -64,7 +64,9 @@ class Cigri3Request:
         """What a cluster may have to say; raise ResponsePending until it has."""
         assert not args, "parameters are given by name"
         question = (endpoint.name, self.caller, json.dumps(asked, sort_keys=True))
-        answer: R = self.errands.answer(question, lambda: call(endpoint, self.database, self.caller, asked))
+        answer: R = self.errands.fetch_or_start(
+            question, lambda: run_endpoint(endpoint, self.database, self.caller, asked)
+        )
         return answer
 
 
@@ -117,7 +119,7 @@ class Cigri3Dispatcher:
 
 def as_cigri3(body: Any, indent: int | None = None) -> bytes:
     """One line, or several to be read, and the end of it."""
-    return (safe_json(json.dumps(plain(body), ensure_ascii=False, indent=indent)) + "\n").encode()
+    return (safe_json(json.dumps(to_json_value(body), ensure_ascii=False, indent=indent)) + "\n").encode()
 
 
 def is_number(text: str) -> bool:

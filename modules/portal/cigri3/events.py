@@ -15,15 +15,15 @@ def list_of_campaign(asked: Cigri3Request) -> Cigri3Response:
     """The open ones, or `all`: none are an empty list."""
     number, limit = asked.number("campaign"), asked.count("limit", USUAL_EVENTS)
     with_closed = "all" in asked.options
-    found = asked.grid.ask(endpoints.events, campaigns=str(number), with_closed=with_closed, limit=limit)
-    total = asked.grid.ask(endpoints.event_counts, campaigns=str(number), with_closed=with_closed).chosen
+    found = asked.grid.call(endpoints.events, campaigns=str(number), with_closed=with_closed, limit=limit)
+    total = asked.grid.call(endpoints.event_counts, campaigns=str(number), with_closed=with_closed).chosen
     return Cigri3Response({"items": _listed(asked, found), "total": total, "offset": 0})
 
 
 def list_global(asked: Cigri3Request) -> Cigri3Response:
     """Those of clusters and the grid."""
     limit, with_closed = asked.count("limit", USUAL_EVENTS), "all" in asked.options
-    found = asked.grid.ask(endpoints.events, is_global=True, with_closed=with_closed, limit=limit)
+    found = asked.grid.call(endpoints.events, is_global=True, with_closed=with_closed, limit=limit)
     return Cigri3Response({"items": _listed(asked, found), "offset": 0})
 
 
@@ -37,7 +37,7 @@ def fix_event(asked: Cigri3Request) -> Cigri3Response:
     """One of a campaign of the caller's, or, for operators, of the grid."""
     number = asked.number("event")
     found = _find(asked, number)
-    asked.grid.ask(
+    asked.grid.call(
         endpoints.fix_events,
         ids=str(number),
         is_global=found.campaign_id is None,
@@ -48,15 +48,15 @@ def fix_event(asked: Cigri3Request) -> Cigri3Response:
 
 def fix_campaign(asked: Cigri3Request) -> Cigri3Response:
     number = asked.number("campaign")
-    fixed = asked.grid.ask(endpoints.fix_events, campaigns=str(number), resubmit="resubmit" in asked.options)
+    fixed = asked.grid.call(endpoints.fix_events, campaigns=str(number), resubmit="resubmit" in asked.options)
     return accepted(f"Campaign {number}: {fixed.fixed} events closed")
 
 
 def _find(asked: Cigri3Request, number: int) -> EventView:
     try:
-        return asked.grid.ask(endpoints.events, ids=str(number))[0]
+        return asked.grid.call(endpoints.events, ids=str(number))[0]
     except NotFound:
-        return asked.grid.ask(endpoints.events, ids=str(number), is_global=True)[0]
+        return asked.grid.call(endpoints.events, ids=str(number), is_global=True)[0]
 
 
 def _listed(asked: Cigri3Request, found: list[EventView]) -> list[dict[str, Any]]:

@@ -35,8 +35,8 @@ def list_jobs(asked: Cigri3Request) -> Cigri3Response:
     """A page of a campaign's tasks; the link to the next one is there as long as there is one."""
     number, offset = asked.number("campaign"), asked.count("offset", 0)
     limit = asked.count("limit", USUAL_TASKS)
-    found = asked.grid.ask(endpoints.tasks, campaign_id=number, after=offset - 1, limit=limit)
-    total, here = asked.grid.ask(campaign, campaign_id=number).campaign.total, f"/campaigns/{number}/jobs"
+    found = asked.grid.call(endpoints.tasks, campaign_id=number, after=offset - 1, limit=limit)
+    total, here = asked.grid.call(campaign, campaign_id=number).campaign.total, f"/campaigns/{number}/jobs"
     links = [link("self", here), link("parent", f"/campaigns/{number}")]
     if offset + limit < total:
         links.append(link("next", f"{here}?limit={limit}&offset={offset + limit}"))
@@ -47,7 +47,7 @@ def list_jobs(asked: Cigri3Request) -> Cigri3Response:
 def show_task(asked: Cigri3Request) -> Cigri3Response:
     """A task and its attempts."""
     number, task = asked.number("campaign"), asked.number("task")
-    whole = asked.grid.ask(endpoints.task, campaign_id=number, number=task)
+    whole = asked.grid.call(endpoints.task, campaign_id=number, number=task)
     told, here, numbers = _as_task(whole.task), f"/campaigns/{number}/jobs", numbers_of_clusters(asked)
     return Cigri3Response(
         {
@@ -59,14 +59,14 @@ def show_task(asked: Cigri3Request) -> Cigri3Response:
 
 
 def show_job(asked: Cigri3Request) -> Cigri3Response:
-    whole = asked.grid.ask(job, job_id=asked.number("job"))
+    whole = asked.grid.call(job, job_id=asked.number("job"))
     return Cigri3Response(
         _as_job(whole.job, [attempt.task_number for attempt in whole.attempts], numbers_of_clusters(asked))
     )
 
 
 def kill(asked: Cigri3Request) -> Cigri3Response:
-    return accepted(asked.grid.ask(kill_job, job_id=asked.number("job")).message)
+    return accepted(asked.grid.call(kill_job, job_id=asked.number("job")).message)
 
 
 def show_stdout(asked: Cigri3Request) -> Cigri3Response:

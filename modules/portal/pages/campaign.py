@@ -30,10 +30,10 @@ from cigri.endpoints.paging import walk
 from cigri.endpoints.pending_reasons import why
 from cigri.endpoints.tasks import latest_tasks, tasks
 from cigri.errors import CigriError, NotFound, UsageError
-from cigri.formats.id_ranges import written_ids
+from cigri.formats.id_ranges import format_ids
 from cigri.identity.callers import AccessScope, Caller
 from cigri.lifecycle.dependency_gates import sentences
-from cigri.presentation.failure_groups import TASK_FAILED, VARYING, as_ranges, how
+from cigri.presentation.failure_groups import TASK_FAILED, VARYING, as_ranges, describe_outcome
 from modules.portal.change_stream import stamp_of
 from modules.portal.parameter_limits import PlainNumber
 from modules.portal.rendering.campaign_row import TaskStrip, bar, expected_end, strip_of
@@ -76,9 +76,9 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
 
     def campaign_page(request: Request, campaign_id: PlainNumber, after: PlainNumber | None = None) -> Response:
         caller = site.visitor(request)
-        with site.grid(caller).at_once() as grid:
-            whole, listed = grid.ask(campaign, campaign_id=campaign_id), _tasks(grid, campaign_id, after)
-            reasons = grid.ask(why, campaign_id=campaign_id)
+        with site.grid(caller).snapshot() as grid:
+            whole, listed = grid.call(campaign, campaign_id=campaign_id), _tasks(grid, campaign_id, after)
+            reasons = grid.call(why, campaign_id=campaign_id)
             cells = _strip(grid, campaign_id) if whole.campaign.total <= STRIP_AT_ONCE else None
         kinds = whole.failures[:SHOWN_FAILURES]
         return site.show(
@@ -97,7 +97,7 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
             left_out=len(whole.failures) - len(kinds),
             may_change=_may_change(caller, whole),
             tasks=listed,
-            how=how,
+            how=describe_outcome,
             after=after,
             last=listed[-1].number if after is not None and len(listed) == SHOWN_TASKS else None,
         )
@@ -110,9 +110,9 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
 
     def course_page(request: Request, campaign_id: PlainNumber) -> Response:
         caller = site.visitor(request)
-        with site.grid(caller).at_once() as grid:
-            whole, told = grid.ask(campaign, campaign_id=campaign_id), grid.ask(progress, campaign_id=campaign_id)
-            had = grid.ask(cores, campaign_id=campaign_id)
+        with site.grid(caller).snapshot() as grid:
+            whole, told = grid.call(campaign, campaign_id=campaign_id), grid.call(progress, campaign_id=campaign_id)
+            had = grid.call(cores, campaign_id=campaign_id)
         drawn, stacked = course(told, whole.campaign), cores_stack(had)
         return site.show(request, "course.html", caller, campaign=whole.campaign, course=drawn, cores=stacked)
 
@@ -120,19 +120,19 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
         grid = site.grid(site.changing(request, form))
         if action not in CHANGES_OF_CAMPAIGN:
             raise NotFound(f"nothing is called {action} that may be done to a campaign")
-        grid.ask(CHANGES_OF_CAMPAIGN[action], campaign_id=campaign_id)
+        grid.call(CHANGES_OF_CAMPAIGN[action], campaign_id=campaign_id)
         return see(f"/campaigns/{campaign_id}")
 
     def change_priority(request: Request, campaign_id: PlainNumber, form: Form) -> Response:
         grid = site.grid(site.changing(request, form))
-        grid.ask(set_priority, campaign_id=campaign_id, priority=_number(form.get("priority", "")))
+        grid.call(set_priority, campaign_id=campaign_id, priority=_number(form.get("priority", "")))
         return see(f"/campaigns/{campaign_id}")
 
     def change_failures(request: Request, campaign_id: PlainNumber, key: str, action: str, form: Form) -> Response:
         grid = site.grid(site.changing(request, form))
         if action not in CHANGES_OF_FAILURES:
             raise NotFound(f"nothing is called {action} that may be done about failures")
-        alike = [kind for kind in grid.ask(failures, campaign_id=campaign_id) if key_of(kind) == key]
+        alike = [kind for kind in grid.call(failures, campaign_id=campaign_id) if key_of(kind) == key]
         if not alike:
             raise CigriError(f"no task of campaign {campaign_id} fails like this any more; look at it anew")
         CHANGES_OF_FAILURES[action](grid, campaign_id, alike[0])
@@ -147,13 +147,13 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
 
 
 def _strip(grid: InProcessClient | SnapshotClient, campaign_id: int) -> TaskStrip:
-    return strip_of(grid.ask(strip, campaign_id=campaign_id))
+    return strip_of(grid.call(strip, campaign_id=campaign_id))
 
 
 def shown_failure(kind: FailureGroup) -> FailureRow:
     """What a page tells of it, of bounded length."""
     said, ranges = kind.stderr_ends or "", as_ranges(kind.tasks, MOST_SHOWN_RANGES)
-    return FailureRow(kind, key_of(kind), how(kind.outcome, kind.exit_code), said[-LONGEST_TOLD:], ranges)
+    return FailureRow(kind, key_of(kind), describe_outcome(kind.outcome, kind.exit_code), said[-LONGEST_TOLD:], ranges)
 
 
 def key_of(kind: FailureGroup) -> str:
@@ -165,7 +165,7 @@ def key_of(kind: FailureGroup) -> str:
 def _do_again(grid: InProcessClient, campaign_id: int, kind: FailureGroup) -> None:
     spans = [part.partition("-") for part in as_ranges(kind.tasks).split(",")]
     chosen = [(int(first), int(last or first)) for first, _, last in spans]
-    grid.ask(resubmit_tasks, campaign_id=campaign_id, tasks=chosen)
+    grid.call(resubmit_tasks, campaign_id=campaign_id, tasks=chosen)
 
 
 def _accept(grid: InProcessClient, campaign_id: int, kind: FailureGroup) -> None:
@@ -174,7 +174,7 @@ def _accept(grid: InProcessClient, campaign_id: int, kind: FailureGroup) -> None
     ids = [event.id for event in still_open if event.code == TASK_FAILED and event.task in failed]
     if not ids:
         raise CigriError("these failures were accepted before")
-    grid.ask(fix_events, ids=written_ids(ids))
+    grid.call(fix_events, ids=format_ids(ids))
 
 
 CHANGES_OF_FAILURES: Mapping[str, Callable[[InProcessClient, int, FailureGroup], None]] = {
@@ -186,8 +186,8 @@ CHANGES_OF_FAILURES: Mapping[str, Callable[[InProcessClient, int, FailureGroup],
 def _tasks(grid: SnapshotClient, campaign_id: int, after: int | None) -> list[TaskView]:
     """Those launched last, or the ones behind a number."""
     if after is None:
-        return grid.ask(latest_tasks, campaign_id=campaign_id, limit=SHOWN_TASKS)
-    return grid.ask(tasks, campaign_id=campaign_id, after=after, limit=SHOWN_TASKS)
+        return grid.call(latest_tasks, campaign_id=campaign_id, limit=SHOWN_TASKS)
+    return grid.call(tasks, campaign_id=campaign_id, after=after, limit=SHOWN_TASKS)
 
 
 def _shares(whole: CampaignDetail, reasons: list[ClusterExplanation]) -> list[CampaignClusterRow]:

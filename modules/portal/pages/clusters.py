@@ -49,9 +49,9 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
 
     def clusters_page(request: Request) -> Response:
         caller = site.visitor(request)
-        with site.grid(caller).at_once() as grid:
-            now, listed = grid.ask(notices, user=caller.user).now, grid.ask(clusters)
-            usage, opened = grid.ask(cluster_usage), Counter(event.cluster for event in _open_events(grid))
+        with site.grid(caller).snapshot() as grid:
+            now, listed = grid.call(notices, user=caller.user).now, grid.call(clusters)
+            usage, opened = grid.call(cluster_usage), Counter(event.cluster for event in _open_events(grid))
         lines = [
             ClusterListRow(status, stack(_of(usage, status.cluster.name), now, A_DAY, A_DAY / PERIODS), opened[name])
             for status in listed
@@ -61,9 +61,9 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
 
     def cluster_page(request: Request, name: PlainText) -> Response:
         caller = site.visitor(request)
-        with site.grid(caller).at_once() as grid:
-            day, now = grid.ask(cluster_day, cluster=name), grid.ask(notices, user=caller.user).now
-            queues = grid.ask(properties, names=[name])
+        with site.grid(caller).snapshot() as grid:
+            day, now = grid.call(cluster_day, cluster=name), grid.call(notices, user=caller.user).now
+            queues = grid.call(properties, names=[name])
             opened = [event for event in _open_events(grid) if event.cluster == day.status.cluster.name]
         return site.show(
             request,

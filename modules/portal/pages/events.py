@@ -7,10 +7,10 @@ from fastapi import Depends, FastAPI, Request
 from starlette.responses import Response
 
 from cigri.api_models.events import EventView
-from cigri.cli.failures import gather
+from cigri.cli.failures import group_events
 from cigri.endpoints.events import USUAL_EVENTS, event_counts, events, fix_events
 from cigri.errors import CigriError
-from cigri.formats.id_ranges import written_ids
+from cigri.formats.id_ranges import format_ids
 from cigri.identity.callers import AccessScope, Caller
 from cigri.presentation.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
 from cigri.presentation.exit_codes import explain
@@ -48,13 +48,13 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
     ) -> Response:
         caller = site.visitor(request)
         grid, is_global = site.grid(caller), of == GRID
-        listed = grid.ask(events, campaigns=campaigns, is_global=is_global, with_closed=closed, before=before)
+        listed = grid.call(events, campaigns=campaigns, is_global=is_global, with_closed=closed, before=before)
         return site.show(
             request,
             "events.html",
             caller,
-            entries=[_shown(alike) for alike in reversed(gather(listed))],
-            counts=grid.ask(event_counts, campaigns=campaigns, is_global=is_global, with_closed=closed),
+            entries=[_shown(alike) for alike in reversed(group_events(listed))],
+            counts=grid.call(event_counts, campaigns=campaigns, is_global=is_global, with_closed=closed),
             is_global=is_global,
             campaigns=campaigns,
             with_closed=closed,
@@ -65,7 +65,7 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
 
     def fix(request: Request, form: FixForm) -> Response:
         grid = site.grid(site.changing(request, form))
-        done = grid.ask(
+        done = grid.call(
             fix_events, ids=form.get("ids", ""), is_global=form.get("of") == GRID, resubmit="resubmit" in form
         )
         if not done.fixed:
@@ -81,7 +81,7 @@ def _shown(alike: Sequence[EventView]) -> EventRow:
     return EventRow(
         last,
         len(alike),
-        written_ids([event.id for event in alike]),
+        format_ids([event.id for event in alike]),
         as_ranges(sorted(event.task for event in alike if event.task is not None), MOST_EVENT_RANGES),
         MEANINGS_OF_CODES.get(last.code, ""),
         explain(last.exit_code) or "",

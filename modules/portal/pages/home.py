@@ -9,7 +9,7 @@ from cigri.endpoints.dispatch import SnapshotClient
 from cigri.endpoints.health import notices
 from cigri.endpoints.histories import rates
 from cigri.endpoints.pending_reasons import why
-from cigri.formats.id_ranges import written_ids
+from cigri.formats.id_ranges import format_ids
 from modules.portal.change_stream import stamp_of
 from modules.portal.parameter_limits import PlainNumber, PlainText
 from modules.portal.rendering.campaign_row import Sparkline, bar, expected_end, sparkline, worst_reason
@@ -28,10 +28,10 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
         caller = site.visitor(request)
         whose = user or caller.user
         asked = "" if whose == ANY_USER else whose
-        with site.grid(caller).at_once() as grid:
-            listed = grid.ask(campaigns, user=asked, with_ended=ended, after=after, limit=MOST_LINES)
+        with site.grid(caller).snapshot() as grid:
+            listed = grid.call(campaigns, user=asked, with_ended=ended, after=after, limit=MOST_LINES)
             sparks, reasons = _sparks(grid, listed), _reasons(grid, listed)
-            sentences = grid.ask(notices, user=asked).sentences
+            sentences = grid.call(notices, user=asked).sentences
         return site.show(
             request,
             "home.html",
@@ -52,12 +52,12 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
 
 def _sparks(grid: SnapshotClient, listed: list[CampaignView]) -> dict[int, Sparkline | None]:
     """How fast each was in the last day of its life."""
-    told = grid.ask(rates, campaigns=written_ids([campaign.id for campaign in listed])) if listed else []
+    told = grid.call(rates, campaigns=format_ids([campaign.id for campaign in listed])) if listed else []
     return {rate.campaign_id: sparkline(rate) for rate in told}
 
 
 def _reasons(grid: SnapshotClient, listed: list[CampaignView]) -> dict[int, str]:
     """In words, of those that run nothing though something waits."""
     still = [campaign for campaign in listed if campaign.is_open and campaign.waiting and not campaign.running]
-    told = {campaign.id: grid.ask(why, campaign_id=campaign.id) for campaign in still[:MOST_REASONS]}
+    told = {campaign.id: grid.call(why, campaign_id=campaign.id) for campaign in still[:MOST_REASONS]}
     return {campaign_id: worst_reason(reasons) for campaign_id, reasons in told.items()}

@@ -24,15 +24,15 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
     def operator_page(request: Request, before: PlainNumber | None = None) -> Response:
         caller = site.visitor(request)
         grid = site.grid(caller)
-        trail = grid.ask(audit_trail, before=before, limit=MOST_CHANGES)
+        trail = grid.call(audit_trail, before=before, limit=MOST_CHANGES)
         return site.show(
             request,
             "operator.html",
             caller,
             lack=what_lacks(site.database),
-            figures=grid.ask(figures),
-            checkup=grid.ask(checks),
-            findings=grid.ask(events, is_global=True, limit=MOST_FINDINGS)[::-1],
+            figures=grid.call(figures),
+            checkup=grid.call(checks),
+            findings=grid.call(events, is_global=True, limit=MOST_FINDINGS)[::-1],
             trail=[(entry, _asked(entry)) for entry in reversed(trail)],
             before=before,
             older=trail[0].id if len(trail) == MOST_CHANGES else None,

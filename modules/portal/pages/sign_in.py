@@ -53,7 +53,7 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
     def sign_out(request: Request, form: Annotated[dict[str, str], Depends(read_form)]) -> Response:
         caller = site.changing(request, form)
         if caller.how.startswith(BY_SESSION):
-            site.grid(caller).ask(end_sessions, session_id=int(caller.how.removeprefix(BY_SESSION)))
+            site.grid(caller).call(end_sessions, session_id=int(caller.how.removeprefix(BY_SESSION)))
         answer = see(SIGN_IN)
         give_cookie(answer, request.headers, "", 0)
         return answer

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from cigri.api_models.simulations import SimulationView
 from cigri.api_models.submissions import CheckedCampaign
-from cigri.endpoints.dispatch import receive
+from cigri.endpoints.dispatch import run_upload_endpoint
 from cigri.endpoints.request_bodies import SpooledBody, as_body
 from cigri.endpoints.submissions import check_campaign, simulate_campaigns, submit_campaign
 from cigri.errors import DescriptionError, DescriptionProblem, IdempotencyKeyReused, SimulationFailed, TooManyRequests
@@ -140,8 +140,8 @@ def _simulation(site: PageRenderer, caller: Caller, draft: SubmissionDraft) -> S
         for block in as_body(draft.values()):
             body.write(block)
         question = ("a page's simulation", caller, body.digest())
-        simulation: SimulationView = site.errands.answer(
-            question, lambda: receive(simulate_campaigns, site.database, caller, body, {})
+        simulation: SimulationView = site.errands.fetch_or_start(
+            question, lambda: run_upload_endpoint(simulate_campaigns, site.database, caller, body, {})
         )
         return simulation
 

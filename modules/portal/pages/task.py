@@ -6,7 +6,7 @@ from starlette.responses import Response
 from cigri.api_models.jobs import JobStreamTails
 from cigri.api_models.tasks import AttemptView, TaskCommand, TaskDetail
 from cigri.endpoints.campaigns import campaigns
-from cigri.endpoints.dispatch import InProcessClient, call
+from cigri.endpoints.dispatch import InProcessClient, run_endpoint
 from cigri.endpoints.jobs import outputs
 from cigri.endpoints.tasks import task, task_commands
 from cigri.errors import CigriError, Forbidden, NotFound
@@ -28,8 +28,8 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
     def task_page(request: Request, campaign_id: PlainNumber, number: PlainNumber) -> Response:
         caller = site.visitor(request)
         grid = site.grid(caller)
-        whole = grid.ask(task, campaign_id=campaign_id, number=number)
-        (campaign,) = grid.ask(campaigns, ids=str(campaign_id))
+        whole = grid.call(task, campaign_id=campaign_id, number=number)
+        (campaign,) = grid.call(campaigns, ids=str(campaign_id))
         is_seen = caller.sees(campaign.user)
         return site.show(
             request,
@@ -86,7 +86,7 @@ def _meaning(outcome: Outcome) -> str:
 
 def _commands(grid: InProcessClient, whole: TaskDetail) -> list[TaskCommand]:
     """Where it was last tried first, and nowhere else if it was tried."""
-    told = grid.ask(task_commands, campaign_id=whole.task.campaign_id, number=whole.task.number)
+    told = grid.call(task_commands, campaign_id=whole.task.campaign_id, number=whole.task.number)
     tried = [attempt.cluster for attempt in reversed(whole.attempt_list)]
     return [command for name in dict.fromkeys(tried) for command in told if command.cluster == name] or told
 
@@ -95,5 +95,7 @@ def _outputs(site: PageRenderer, caller: Caller, job_id: int) -> JobStreamTails:
     """Raise ResponsePending while the cluster is being asked."""
     asked = {"job_id": job_id, "streams": ["err", "out"]}
     question = ("a page's output", caller, job_id)
-    told: JobStreamTails = site.errands.answer(question, lambda: call(outputs, site.database, caller, asked))
+    told: JobStreamTails = site.errands.fetch_or_start(
+        question, lambda: run_endpoint(outputs, site.database, caller, asked)
+    )
     return told

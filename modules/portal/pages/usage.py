@@ -70,16 +70,16 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
     def usage_page(request: Request, hours: float = USUAL_HOURS, days: int = USUAL_DAYS) -> Response:
         caller = site.visitor(request)
         grid = site.grid(caller)
-        full = grid.ask(cluster_usage, hours=hours)
+        full = grid.call(cluster_usage, hours=hours)
         return site.show(
             request,
             "usage.html",
             caller,
             hours=hours,
             days=days,
-            hours_of=hours_by_user(grid.ask(accounting, days=days)),
+            hours_of=hours_by_user(grid.call(accounting, days=days)),
             clusters=mean_use(full),
-            work=work_of(grid.ask(figures).ended),
+            work=work_of(grid.call(figures).ended),
             users=shares_of(walk(grid, campaigns, MOST_OPEN_CAMPAIGNS, user="")),
         )
 

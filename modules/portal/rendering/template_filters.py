@@ -7,8 +7,15 @@ from markupsafe import Markup, escape
 
 from cigri.api_models.campaigns import CampaignView
 from cigri.cli.campaigns import collecting
-from cigri.formats.untrusted_text import safe
-from cigri.presentation.formatting import duration, how_simulated, no_end, parameter_words, percent, rate
+from cigri.formats.untrusted_text import escape_text
+from cigri.presentation.formatting import (
+    format_duration,
+    format_percent,
+    format_rate,
+    how_simulated,
+    no_end,
+    parameter_words,
+)
 from cigri.states import CampaignState
 
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
@@ -57,9 +64,9 @@ def grouped(number: int) -> str:
 FILTERS = {
     "moment": moment,
     "timed": timed,
-    "duration": duration,
-    "rate": rate,
-    "percent_of": percent,
+    "duration": format_duration,
+    "rate": format_rate,
+    "percent_of": format_percent,
     "parameter": parameter_words,
     "state_word": state_word,
     "collecting": collecting,
@@ -67,5 +74,5 @@ FILTERS = {
     "grouped": grouped,
     "how_simulated": how_simulated,
     "no_end": no_end,
-    "safe_text": safe,
+    "safe_text": escape_text,
 }

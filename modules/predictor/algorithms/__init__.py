@@ -20,14 +20,15 @@ class AlgorithmInputs(NamedTuple):
 
     Jobs: `running`, `waiting` of this campaign, `submitted` since the last forecast; `keep_waiting` and `max_waiting`
     as the cluster is configured. Cores: `width` of a job, `total`, `free`; `ratio` and `free_before` are those of the
-    last forecast, None at first. Seconds: `cycle` between two forecasts, `look` between two looks at the cluster,
-    `sending` from the choice of a job to its place in the queue, `mean` and `deviation` of a task, `walltime`,
+    last forecast, None at first. Seconds: `cycle` between two forecasts, `visit_interval` between two looks at the
+    cluster, `sending` from the choice of a job to its place in the queue, `mean` and `deviation` of a task, `walltime`,
     `queue_delay` from submission to start when cores are free. Per second: `start_rate` jobs that the cluster can
     start, `arrivals`, `releases` cores that others take and give back. `hazard`: kills per core-second of ours.
     `ending`: cores of ours expected to be free again before the next jobs can start (None: nothing is known), with the
-    `ending_deviation` of that number. `others`: cores that are not ours; `swing`: the most of them that were taken or
-    given back at once; `restless`, `drift`: the sums of the squares of such changes and of themselves in the `watched`
-    seconds. `memory`: what the algorithm kept. `is_news`: the cluster was looked at since the last forecast.
+    `ending_deviation` of that number. `others`: cores that are not ours; `largest_load_change`: the most of them that
+    were taken or given back at once; `load_change_square_sum`, `net_load_change`: the sums of the squares of such
+    changes and of themselves in the `observed_seconds` seconds. `memory`: what the algorithm kept. `is_fresh`: the
+    cluster was looked at since the last forecast.
     """
 
     width: int
@@ -41,7 +42,7 @@ class AlgorithmInputs(NamedTuple):
     keep_waiting: int = 20
     max_waiting: int = 200
     cycle: float = 10.0
-    look: float = 0.0
+    visit_interval: float = 0.0
     sending: float = 0.0
     mean: float | None = None
     deviation: float | None = None
@@ -54,12 +55,12 @@ class AlgorithmInputs(NamedTuple):
     ending: float | None = None
     ending_deviation: float = 0.0
     others: int = 0
-    swing: int = 0
-    restless: float = 0.0
-    drift: float = 0.0
-    watched: float = 0.0
+    largest_load_change: int = 0
+    load_change_square_sum: float = 0.0
+    net_load_change: float = 0.0
+    observed_seconds: float = 0.0
     memory: Mapping[str, float] = NO_MEMORIES
-    is_news: bool = True
+    is_fresh: bool = True
 
 
 class Prediction(NamedTuple):

@@ -34,10 +34,10 @@ def predict(flow: AlgorithmInputs) -> Prediction:
     trust = min(1.0, (started + 1.0) / (expected + 1.0))
     due = needed(flow) * trust
     memory: dict[str, float] = {}
-    if "waiting" in flow.memory and not flow.is_news:
+    if "waiting" in flow.memory and not flow.is_fresh:
         memory = {**flow.memory, "waiting": flow.memory["waiting"] + flow.submitted}
     elif flow.running or flow.waiting or flow.submitted:
-        until_next_look = flow.ending / flow.width * max(flow.cycle, flow.look) / _delay(flow)
+        until_next_look = flow.ending / flow.width * max(flow.cycle, flow.visit_interval) / _delay(flow)
         memory = {"waiting": float(flow.waiting), "due": _rounded(until_next_look)}
         memory |= {"expected": _rounded(expected), "started": _rounded(started)}
     return Prediction(1.0 / flow.width, keep=min(_step(min(due, flow.max_waiting)), _most(flow)), memory=memory)
@@ -70,7 +70,7 @@ def needed(flow: AlgorithmInputs) -> float:
     largest change in a minute, whichever is more; it counts as a deviation, as it comes or not, by itself.
     """
     delay = _delay(flow)
-    local = max((flow.releases - flow.arrivals) * delay, float(min(flow.swing, flow.others)))
+    local = max((flow.releases - flow.arrivals) * delay, float(min(flow.largest_load_change, flow.others)))
     again = max(delay / flow.mean - 1.0, 0.0) if flow.mean else 0.0  # short jobs follow each other on a free core, too
     margin = math.hypot(MARGIN * flow.ending_deviation, local)  # each by itself: both together are rarer
     cores = (flow.ending or 0.0) + flow.free * again + margin
@@ -82,14 +82,14 @@ def needed(flow: AlgorithmInputs) -> float:
 
 def _delay(flow: AlgorithmInputs) -> float:
     """Seconds until jobs that are sent after the next look at the cluster can start."""
-    return max(flow.cycle, flow.look, LEAST_CYCLE) + flow.sending + (flow.queue_delay or 0.0)
+    return max(flow.cycle, flow.visit_interval, LEAST_CYCLE) + flow.sending + (flow.queue_delay or 0.0)
 
 
 def _seen(flow: AlgorithmInputs) -> tuple[float, float]:
     """Sums of the waiting jobs that should have started, and of those that left the queue; halved at each look."""
     kept = flow.memory
     expected, started = kept.get("expected", 0.0), kept.get("started", 0.0)
-    if not flow.is_news:
+    if not flow.is_fresh:
         return expected, started
     expected, started = expected * FORGETTING_SHARE, started * FORGETTING_SHARE
     if "waiting" in kept:

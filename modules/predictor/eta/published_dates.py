@@ -22,7 +22,7 @@ def pressure(part: CampaignProgress) -> float | None:
     return max((seconds for seconds in lengths if seconds is not None), default=None) if any(lengths) else None
 
 
-def told(before: datetime | None, eta: datetime | None, now: datetime) -> datetime | None:
+def published_end(before: datetime | None, eta: datetime | None, now: datetime) -> datetime | None:
     """The end as others are told: as `before`, unless it has moved by more than a sixteenth of what was left.
 
     So of an end an hour away nobody hears that it moves by less than four minutes. None: none was ever known.

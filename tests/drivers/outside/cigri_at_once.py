@@ -5,9 +5,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cigri.drivers import BatchRequest, Capacity, Driver, RemoteJob, RemoteJobState
-from cigri.errors import ConfigError, SubmissionRefused, UnreadableOutput
-from cigri.shell.results import ShellResult
+from cigri.drivers import BatchRequest, Capacity, Driver, RemoteJob, RemoteState
+from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
+from cigri.script.answers import Answer
 
 PLACE = '"$HOME"/.at-once'
 LINE = re.compile(r"(\S+) (\d+) (\d*)")
@@ -43,7 +43,7 @@ class AtOnce(Driver):
     def submit(self, request: BatchRequest) -> str:
         return SUBMIT.format(place=PLACE, tag=shlex.quote(request.tag), size=request.size) + f"echo {END}"
 
-    def parse_submit(self, answer: ShellResult, request: BatchRequest) -> dict[int, str]:
+    def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
         if answer.status == 9 and answer.err.endswith("\n"):
             raise SubmissionRefused(answer.err.strip())
         _lines(answer)
@@ -52,14 +52,14 @@ class AtOnce(Driver):
     def status(self, prefix: str) -> str:
         return LIST.format(place=PLACE, pattern=f"{shlex.quote(prefix)}*") + f"echo {END}"
 
-    def parse_status(self, answer: ShellResult, prefix: str) -> list[RemoteJob]:
+    def parse_status(self, answer: Answer, prefix: str) -> list[RemoteJob]:
         return [job for job in _jobs(answer) if job.tag.startswith(prefix) and not job.state.is_final]
 
     def history(self, jobs: Sequence[tuple[str, int, str]]) -> str:
         tags = sorted({tag for tag, _, _ in jobs})
         return "".join(LIST.format(place=PLACE, pattern=shlex.quote(tag)) for tag in tags) + f"echo {END}"
 
-    def parse_history(self, answer: ShellResult) -> list[RemoteJob]:
+    def parse_history(self, answer: Answer) -> list[RemoteJob]:
         return _jobs(answer)
 
     def cancel(self, remote_ids: Sequence[str]) -> str:
@@ -67,41 +67,41 @@ class AtOnce(Driver):
         kills = (f'kill -TERM -"$(cat {PLACE}/{shlex.quote(one)})" 2>/dev/null' for one in remote_ids)
         return "\n".join([*kills, f"echo {END}"])
 
-    def parse_cancel(self, answer: ShellResult) -> None:
+    def parse_cancel(self, answer: Answer) -> None:
         _lines(answer)
 
     def capacity(self, queue: str) -> str:
         return f"nproc && echo {END}"
 
-    def parse_capacity(self, answer: ShellResult) -> Capacity:
+    def parse_capacity(self, answer: Answer) -> Capacity:
         [cores] = _lines(answer)
         return Capacity(int(cores), int(cores), 0, 0)
 
     def probe(self) -> str:
         return f"uname -sr && echo {END}"
 
-    def parse_probe(self, answer: ShellResult) -> str:
+    def parse_probe(self, answer: Answer) -> str:
         return f"no batch system on {_lines(answer)[0]}"
 
 
-def _lines(answer: ShellResult) -> list[str]:
+def _lines(answer: Answer) -> list[str]:
     """What stands before our last line."""
     *lines, end, rest = ["", *answer.out.split("\n")]
     if answer.status != 0 or end != END or rest:
-        raise UnreadableOutput(f"at_once (exit status {answer.status}): {(answer.err or answer.out)[-300:]}")
+        raise AnswerUnreadable(f"at_once (exit status {answer.status}): {(answer.err or answer.out)[-300:]}")
     return lines[1:]
 
 
-def _jobs(answer: ShellResult) -> list[RemoteJob]:
+def _jobs(answer: Answer) -> list[RemoteJob]:
     found = [LINE.fullmatch(line) for line in _lines(answer)]
     if not all(found):
-        raise UnreadableOutput(f"at_once: {answer.out[-300:]}")
+        raise AnswerUnreadable(f"at_once: {answer.out[-300:]}")
     return [_job(one[1], int(one[2]), one[3]) for one in found if one]
 
 
 def _job(tag: str, index: int, code: str) -> RemoteJob:
-    states = {"": RemoteJobState.RUNNING, "0": RemoteJobState.SUCCEEDED}
-    state = states.get(code, RemoteJobState.FAILED)
+    states = {"": RemoteState.RUNNING, "0": RemoteState.SUCCEEDED}
+    state = states.get(code, RemoteState.FAILED)
     return RemoteJob(tag, index, f"{tag}/{index}", state, int(code) if code else None)
 
 

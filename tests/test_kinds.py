@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests import kinds
+from tests import kinds, reports
 
 SAMPLE = """
     import subprocess, sys
@@ -40,7 +40,7 @@ def sample(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 def outcomes(sample: pytest.Pytester, *options: str) -> dict[str, int]:
-    return sample.runpytest_inprocess(*options, plugins=[kinds]).parseoutcomes()
+    return sample.runpytest_inprocess(*options, plugins=[kinds, reports]).parseoutcomes()
 
 
 def test_what_is_left_out_fails_in_ci(sample: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

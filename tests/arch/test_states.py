@@ -68,7 +68,7 @@ def test_another_way_to_write_a_state_is_noticed(written: str) -> None:
         "insert(Job).values(width=1, state=initial_state(Job.c.state, JobState.TO_LAUNCH))",
         "update(Halt).values(state='running')",
         "cursor.copy('COPY tasks (id, number) FROM STDIN')",
-        "begun(Task.c.state, TaskState.BLOCKED), cursor.copy('COPY tasks (id, state) FROM STDIN')",
+        "initial_state(Task.c.state, TaskState.BLOCKED), cursor.copy('COPY tasks (id, state) FROM STDIN')",
     ],
 )
 def test_the_right_ways_are_not_refused(written: str) -> None:

@@ -17,7 +17,7 @@ class ChallengeColumns(NumberedColumns):
     nonce: Named[str]
     grid_user: Named[str]
     host: Named[str]
-    scope: Named[AccessScope] = Column(one_of(AccessScope))
+    scope: Named[AccessScope] = Column(one_of(AccessScope, "scope"))
     expires_in: Named[int]
     comment: Named[str]
     created_at: Named[datetime]

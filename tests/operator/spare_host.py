@@ -1,5 +1,6 @@
 """A host of its own, as far as files, accounts and processes go, where a page's commands are root's; nothing stays."""
 
+import atexit
 import os
 import re
 import shlex
@@ -11,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -60,7 +62,7 @@ class SpareHost:
     def install(self) -> None:
         """This code in /opt/cigri, for whom pip would fetch all that it needs."""
         [place] = (self.place / "opt/cigri/lib").glob("python*/site-packages")
-        (place / "ours.pth").write_text("\n".join([str(ROOT), *site.getsitepackages()]))
+        (place / "ours.pth").write_text("\n".join(readable_places()))
         for script in metadata.distribution("cigri").entry_points.select(group="console_scripts"):
             path = self.place / "opt/cigri/bin" / script.name
             path.write_text(SCRIPT.format(module=script.module, function=script.attr))
@@ -114,6 +116,24 @@ def spare_host() -> Iterator[SpareHost]:
                 os.kill(holder, signal.SIGKILL)  # and with it, all that it holds
                 for process in host.started:
                     process.wait()
+
+
+@cache
+def readable_places() -> list[str]:
+    """Where any account can import this code and what it needs: copies, if the checkout is closed to others."""
+    places = [str(ROOT), *site.getsitepackages()]
+    as_nobody = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+    look = 'for place; do [ -r "$place" ] && cd "$place" || exit; done'
+    if subprocess.run([*as_nobody, "sh", "-c", look, "sh", *places], check=False).returncode == 0:
+        return places
+    copies = tempfile.mkdtemp(dir="/tmp")
+    atexit.register(shutil.rmtree, copies)
+    code, packages = Path(copies, "code"), Path(copies, "packages")
+    code.mkdir()
+    subprocess.run(["cp", "-r", *(ROOT / name for name in ("cigri", "modules", "migrations", "etc")), code], check=True)
+    subprocess.run(["cp", "-rT", site.getsitepackages()[0], packages], check=True)
+    subprocess.run(["chmod", "-R", "a+rX", copies], check=True)
+    return [str(code), str(packages)]
 
 
 def python_of_all() -> str:

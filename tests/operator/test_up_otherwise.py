@@ -4,7 +4,6 @@ import os
 import pwd
 import shutil
 import signal
-import site
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +13,7 @@ import pytest
 
 from cigri.lifecycle import CYCLE
 from tests.operator.conftest import CIGRI, Installation, until
+from tests.operator.spare_host import readable_places
 
 REFUSE_FORECASTS = """\
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'the oracle is silent'; END $$;
@@ -152,8 +152,7 @@ def _python_for(prefix: tuple[str, ...], home: Path) -> str:
         tried = subprocess.run([*prefix, "sh", "-c", f"exec {python} -c ''"], capture_output=True, check=False)
         if tried.returncode == 0:
             subprocess.run([python, "-m", "venv", "--without-pip", home / "venv"], check=True)
-            places = [str(Path(__file__).parents[2]), *site.getsitepackages()]
-            (home / f"venv/lib/python{version}/site-packages/ours.pth").write_text("\n".join(places))
+            (home / f"venv/lib/python{version}/site-packages/ours.pth").write_text("\n".join(readable_places()))
             return str(home / "venv/bin/python")
     reason = f"no Python {version} that {ORDINARY} may run"
     pytest.skip(reason)

@@ -24,6 +24,7 @@ from tests.waiting import PATIENCE, looks
 
 PREFIX = f"cigri-{uuid.uuid4().hex[:8]}"
 USER, RIVAL = "alice", "bob"
+UNDISTURBED = "cigri"  # whose jobs go on from test to test
 
 WAITS = """trap 'echo warned >"$1/warned"' XCPU
 for part in 1 2 3 4 5 6 7 8 9; do

@@ -13,7 +13,7 @@ import pytest
 from cigri.drivers import BatchRequest, JobControl, RemoteJob, RemoteJobState, ResourceRequest, load
 from cigri.errors import ArrayTooLarge, SubmissionRefused
 from cigri.shell.results import ShellResult
-from tests.drivers.conformance import PREFIX, RIVAL, USER, Batch, Conformance, Site, until
+from tests.drivers.conformance import PREFIX, RIVAL, UNDISTURBED, USER, Batch, Conformance, Site, until
 from tests.replies.record import Recorder
 
 pytestmark = pytest.mark.cluster
@@ -123,7 +123,7 @@ def live(site: Site) -> list[RemoteJob]:
 @pytest.fixture(scope="session")
 def begun(gamma_up: None) -> Iterator[tuple[GridEngineSite, Batch]]:
     site = gridengine_site()
-    yield site, site.submit(BatchRequest("overtime", 1, 2, notice=0, besteffort=False))
+    yield site, site.submit(BatchRequest("overtime", 1, 2, notice=0, besteffort=False), user=UNDISTURBED)
     for user in (USER, RIVAL):
         site.run(user, 'qdel -u "$(id -un)"')
 

@@ -12,7 +12,7 @@ from cigri.drivers import BatchRequest, RemoteJobState, ResourceRequest, load
 from cigri.errors import SubmissionRefused, UnreadableOutput
 from cigri.formats.units import MEGABYTE
 from cigri.shell.results import ShellResult
-from tests.drivers.conformance import PREFIX, USER, Batch, Conformance, Site, until
+from tests.drivers.conformance import PREFIX, UNDISTURBED, USER, Batch, Conformance, Site, until
 
 pytestmark = pytest.mark.cluster
 
@@ -50,7 +50,7 @@ def recording_sites() -> Iterator[tuple[str, OarSite]]:
 def begun(delta_up: None) -> Iterator[tuple[OarSite, Batch]]:
     """The cluster, with the batch that takes longest begun."""
     site = oar_site()
-    yield site, site.submit(BatchRequest("overtime", 1, 60, besteffort=False))
+    yield site, site.submit(BatchRequest("overtime", 1, 60, besteffort=False), user=UNDISTURBED)
     site.run("root", "oardel --sql \"state NOT IN ('Terminated', 'Error')\"")
 
 

@@ -13,7 +13,7 @@ from cigri.drivers import BatchRequest, RemoteJobState, ResourceRequest, load
 from cigri.errors import ArrayTooLarge, SubmissionRefused
 from cigri.formats.units import MEGABYTE
 from cigri.shell.results import ShellResult
-from tests.drivers.conformance import PREFIX, USER, Batch, Conformance, Site, until
+from tests.drivers.conformance import PREFIX, UNDISTURBED, USER, Batch, Conformance, Site, until
 from tests.replies.record import Recorder
 
 pytestmark = pytest.mark.cluster
@@ -92,7 +92,7 @@ def begun(request: pytest.FixtureRequest) -> Iterator[tuple[SlurmSite, Batch]]:
     """Each cluster, with the batch that takes longest begun."""
     request.getfixturevalue(f"{request.param}_up")
     site = slurm_site(request.param)
-    yield site, site.submit(BatchRequest("overtime", 1, 60, besteffort=False))
+    yield site, site.submit(BatchRequest("overtime", 1, 60, besteffort=False), user=UNDISTURBED)
     for user in ("alice", "bob"):
         site.run(user, 'scancel -u "$(id -u)"')
 

@@ -35,12 +35,12 @@ gridengine_up() { # NAME
 
 gridengine_is_exec_host() { inside "$1" qconf -sel | grep -qx "$1"; }
 gridengine_ready() { inside "$1" qstat -f -q all.q | awk -v queue="all.q@$1" '$1 == queue { found = NF == 5 } END { exit !found }'; }
-gridengine_amiss() { # NAME: jobs of anybody, and queues that are disabled, suspended, in error or out of reach, a line each
-    inside "$1" qstat -u '*' | awk 'NR > 2 { print "job " $1 " of " $4 " is " $5 }'
+gridengine_amiss() { # NAME: jobs of users, and queues that are disabled, suspended, in error or out of reach, a line each
+    inside "$1" qstat -u "${USERS// /,}" | awk 'NR > 2 { print "job " $1 " of " $4 " is " $5 }'
     inside "$1" qstat -f -q '*' | awk '$1 ~ /@/ && NF > 5 { print "node of " $1 " is " $6 }'
 }
 gridengine_mend() { # NAME
-    inside "$1" qdel -u '*' >/dev/null 2>&1 || :
+    inside "$1" qdel -u "${USERS// /,}" >/dev/null 2>&1 || :
     inside "$1" qmod -cq '*' >/dev/null 2>&1 || :
     inside "$1" qmod -e '*' >/dev/null 2>&1 || :
 }

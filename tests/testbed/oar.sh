@@ -50,12 +50,15 @@ oar_ready() {  # NAME
     timeout 1 bash -c "exec 3<>/dev/tcp/$(address "$1")/$(port "$1" 0)" && [ "$(oar_sql "$1" oar "$ready")" = 1 ]
 }
 
-oar_amiss() {  # NAME: jobs of anybody, and nodes that are not alive, a line each
-    oar_sql "$1" oar "select 'job ' || job_id || ' of ' || job_user || ' is ' || state from jobs where state not in ('Terminated', 'Error')"
+oar_users() { # the condition on their live jobs
+    printf "job_user in ('%s') and state not in ('Terminated', 'Error')" "$(echo "$USERS" | sed "s/ /', '/g")"
+}
+oar_amiss() {  # NAME: jobs of users, and nodes that are not alive, a line each
+    oar_sql "$1" oar "select 'job ' || job_id || ' of ' || job_user || ' is ' || state from jobs where $(oar_users)"
     oar_sql "$1" oar "select distinct 'node ' || network_address || ' is ' || state from resources where state <> 'Alive'"
 }
 oar_mend() {   # NAME
-    inside "$1" oardel --sql "state not in ('Terminated', 'Error')" >/dev/null 2>&1 || :
+    inside "$1" oardel --sql "$(oar_users)" >/dev/null 2>&1 || :
     inside "$1" oarnodesetting --sql "state <> 'Alive'" -s Alive >/dev/null 2>&1 || :
 }
 

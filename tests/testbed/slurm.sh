@@ -36,13 +36,13 @@ slurm_up() {   # NAME
 
 slurm_ready() { [ "$(inside "$1" sinfo -h -N -p normal -o %T | grep -cxE 'idle|mixed|allocated')" = $NODES ]; }
 
-slurm_amiss() { # NAME: jobs of anybody, and nodes that are not idle, a line each
-    inside "$1" squeue -h -o 'job %i of %u is %T'
-    inside "$1" sinfo -h -N -o 'node %N is %T' | sort -u | grep -v ' is idle$' || :
+slurm_amiss() { # NAME: jobs of users, and nodes that take none, a line each
+    inside "$1" squeue -h -u "${USERS// /,}" -o 'job %i of %u is %T'
+    inside "$1" sinfo -h -N -o 'node %N is %T' | sort -u | grep -E 'down|drain|fail|unk|\*$' || :
 }
 slurm_mend() { # NAME
     local node
-    inside "$1" sh -c 'squeue -h -o %A | sort -u | xargs -r timeout 20 scancel' >/dev/null 2>&1 || :
+    inside "$1" timeout 20 scancel -u "${USERS// /,}" >/dev/null 2>&1 || :
     for node in $(inside "$1" sinfo -h -N -t drain,drained,down,fail -o %N | sort -u); do
         inside "$1" scontrol update NodeName="$node" State=RESUME || :
     done

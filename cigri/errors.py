@@ -1,28 +1,28 @@
 """Every error of ours, named by what the caller can do about it.
 
 CigriError
-├── ConfigError            the operator must change a setting (exit 2)
-│   └── DatabaseCopied     the operator must say which grid this is
-├── UsageError             the user must change the command (exit 2)
-├── DescriptionError       the user must change the campaign description; carries every problem at once
-│   └── RequirementError   what is wanted of nodes, or of jobs, is not understood; a ValueError too
-├── AdmissionRefused       an admission rule says no
-│   └── AdmissionRuleFailed         the operator must mend the rule
-├── IdempotencyKeyReused              the user must send another key: this one was sent with something else
-├── NotFound               no such campaign, job, cluster or event, or it belongs to somebody else
-├── Forbidden              the caller may not do this, whatever it is done to
-├── Busy                   try later: too much is being asked
-├── SimulationFailed            ask again, or read why
-├── QueryTimedOut            ask for less at a time
-├── PortalUnavailable      try later: the portal does not answer
-├── DatabaseUnavailable    try later: the database does not answer
+├── ConfigError                the operator must change a setting (exit 2)
+│   └── DatabaseCopied         the operator must say which grid this is
+├── UsageError                 the user must change the command (exit 2)
+├── DescriptionError           the user must change the campaign description; carries every problem at once
+│   └── RequirementError       what is wanted of nodes, or of jobs, is not understood; a ValueError too
+├── AdmissionRefused           an admission rule says no
+│   └── AdmissionRuleFailed    the operator must mend the rule
+├── IdempotencyKeyReused       the user must send another key: this one was sent with something else
+├── NotFound                   no such campaign, job, cluster or event, or it belongs to somebody else
+├── Forbidden                  the caller may not do this, whatever it is done to
+├── TooManyRequests            try later: too much is being asked
+├── SimulationFailed           ask again, or read why
+├── QueryTimedOut              ask for less at a time
+├── PortalUnavailable          try later: the portal does not answer
+├── DatabaseUnavailable        try later: the database does not answer
 ├── TransportError
-│   ├── Unreachable        try later: nothing was run on the cluster
-│   └── RemoteOutcomeUnknown     the command may have run; ask the cluster before doing it again
+│   ├── ClusterUnreachable     try later: nothing was run on the cluster
+│   └── RemoteOutcomeUnknown   the command may have run; ask the cluster before doing it again
 └── BatchSystemError
-    ├── SubmissionRefused  the batch system said no; nothing was submitted
-    │   └── ArrayTooLarge  submit smaller arrays
-    └── UnreadableOutput   the answer is no answer; nothing may be concluded from it
+    ├── SubmissionRefused      the batch system said no; nothing was submitted
+    │   └── ArrayTooLarge      submit smaller arrays
+    └── UnreadableOutput       the answer is no answer; nothing may be concluded from it
 """
 
 from typing import NamedTuple

@@ -1,6 +1,7 @@
 """The contract of a driver: what is said to one kind of batch system, and how its answers are understood.
 
-A driver does no input or output. It gives sh text, which runs as the job's owner on the cluster, and reads Answers.
+A driver does no input or output. It gives sh text, which runs as the job's owner on the cluster, and reads what it
+printed, a ShellResult.
 The name of a driver is the name of its file or package here, or an entry point of the group `cigri.drivers`.
 """
 

@@ -89,7 +89,7 @@ def _plain(verdict: QueueRejection | Eligibility) -> VerdictRow:
 
 
 class BucketVerdict(NamedTuple):
-    """A queue is eligible for a bucket (`code` None), or why not, as in a Reject; and since when."""
+    """A queue is eligible for a bucket (`code` None), or why not, as in a QueueRejection; and since when."""
 
     code: QueueRejectCode | None
     name: str

@@ -93,7 +93,7 @@ class _CarriedTask(NamedTuple):
 
 
 class _LaunchSettings(NamedTuple):
-    """What of a Launch is the same for all jobs of its campaign on a cluster."""
+    """What of a LaunchGroup is the same for all jobs of its campaign on a cluster."""
 
     name: str
     type: CampaignType

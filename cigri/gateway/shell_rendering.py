@@ -71,7 +71,7 @@ class RenderedRequest(ClusterRequest[T]):
 
     text: str
     read: Callable[[Any], T]
-    """Of an Answer, or, with `is_raw`, of a RawShellResult."""
+    """Of a ShellResult, or, with `is_raw`, of a RawShellResult."""
     is_raw: bool = False
     sent: bytes = b""
     """What stands on its standard input, with `is_raw`."""

@@ -1,6 +1,7 @@
 """The campaign description language: JSON as CiGri 3 takes it, YAML and TOML in, a checked campaign out.
 
-`parse` reads a text as a Description; a Command turns its settings and one parameter into what runs on a cluster.
+`parse` reads a text as a CampaignDescription; a CommandTemplate turns its settings and one
+parameter into what runs on a cluster.
 """
 
 from cigri.jdl.cluster_settings import ClusterSettings, JobDefaults

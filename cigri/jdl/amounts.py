@@ -140,7 +140,7 @@ class AmountFormula:
 
 @lru_cache(maxsize=256)
 def formula(text: str, *, is_size: bool) -> AmountFormula:
-    """As Formula; one that was read lately is not parsed again."""
+    """As AmountFormula; one that was read lately is not parsed again."""
     return AmountFormula(text, is_size=is_size)
 
 

@@ -95,7 +95,7 @@ class Filling:
 
 
 def command(settings: ClusterSettings, parameter: Parameter, *, campaign_id: int, number: int) -> tuple[ShellWord, ...]:
-    """The argument vector of one task; for many tasks keep a Command."""
+    """The argument vector of one task; for many tasks keep a CommandTemplate."""
     return CommandTemplate(settings, names_of(parameter)).words(parameter, campaign_id=campaign_id, number=number)
 
 

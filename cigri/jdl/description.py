@@ -76,7 +76,7 @@ class CampaignDescription:
         return names_of(next(self.parameters(), None))
 
     def with_changes(self, **fields: Any) -> "CampaignDescription":
-        """A copy with other values of the fields of a Heading."""
+        """A copy with other values of its CampaignFields."""
         heading = {key: getattr(self, key) for key in CampaignFields.model_fields}
         return replace(self, **dict(CampaignFields.model_validate(heading | fields)))
 

@@ -1,4 +1,4 @@
-"""What is said to a cluster and what comes back: sh text out, an Answer in; several questions travel as one script."""
+"""What is said to a cluster and what comes back: sh text out, a ShellResult in; questions travel as one script."""
 
 import secrets
 from collections.abc import Mapping

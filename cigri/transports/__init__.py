@@ -15,7 +15,7 @@ class Transport(Protocol):
     def run(self, script: str, timeout: float) -> ShellResult:
         """Run sh text (any length, no NUL) in the user's home directory and wait at most `timeout` seconds.
 
-        Raise Unreachable when nothing was run, RemoteOutcomeUnknown when it was sent and its end was not seen.
+        Raise ClusterUnreachable when nothing was run, RemoteOutcomeUnknown when it was sent and its end was not seen.
         """
 
     def fetch(self, script: str, timeout: float, sent: bytes = b"") -> RawShellResult:

@@ -89,7 +89,7 @@ class PersistentShell:
         self._stream.terminate()
 
     def start(self, deadline: float) -> None:
-        """Start the program and see that it speaks, whatever start-up files printed; raise Unreachable."""
+        """Start the program and see that it speaks, whatever start-up files printed; raise ClusterUnreachable."""
         mark = _new_mark()
         out, err = _ScriptOutput(mark), _ScriptOutput(mark)
         try:

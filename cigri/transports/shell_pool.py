@@ -18,7 +18,7 @@ class SessionRefused(Exception):
 
 
 class ShellPool:
-    """Shells of any user of one cluster; `start` opens one and raises Unreachable or Refused."""
+    """Shells of any user of one cluster; `start` opens one and raises ClusterUnreachable or SessionRefused."""
 
     def __init__(self, cluster: str, start: Callable[[str, float], PersistentShell]) -> None:
         self._cluster = cluster

@@ -49,7 +49,7 @@ class SshConnector:
     def connect(
         self, client: paramiko.SSHClient, hop: SshHop, deadline: float, via: paramiko.SSHClient | None = None
     ) -> None:
-        """Log in there, through `via` if given; raise SshConnectError, or Refused when it is worth trying again
+        """Log in there, through `via` if given; raise SshConnectError, or SessionRefused when it is worth trying again
         soon."""
         patience = max(0.01, min(self._address.connect_timeout, deadline - time.monotonic()))
         key = self._load_key(hop.login)

@@ -1,6 +1,6 @@
 """The wrapper that runs tasks on clusters, the files of a batch, and the records that come back.
 
-Everything here is text: sh text out, Answers in. In a user's base directory on a cluster lie
+Everything here is text: sh text out, results in. In a user's base directory on a cluster lie
 
     c<campaign>/b<batch>/job                         the wrapper with the settings of the batch before it
     c<campaign>/b<batch>/tasks.<part>                what each array index runs

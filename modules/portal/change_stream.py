@@ -80,7 +80,7 @@ class ChangePoller:
         self._polling: asyncio.Task[None] | None = None
 
     def listen(self, caller: Caller, topic: ChangeTopic, stamp: str) -> "ChangeStreamResponse":
-        """What one browser is answered; raise Busy where this user has too many such answers already."""
+        """What one browser is answered; raise TooManyRequests where this user has too many such answers already."""
         if sum(ear.user == caller.user for ear in self._ears) >= MOST_LISTENERS:
             raise TooManyRequests(
                 f"{MOST_LISTENERS} pages of yours are told what changes; close one, or load this one by hand"

@@ -22,7 +22,7 @@ from modules.laboratory.simulation_events import SimulationEvents
 class SimulatedBatchSystem:
     """One cluster; `load` is sorted by submission. The same arguments and calls give the same history.
 
-    Each question and order raises Unreachable during an outage, and happens at `now`: it is the caller who lets
+    Each request raises ClusterUnreachable during an outage, and happens at `now`: it is the caller who lets
     `answer_seconds()` pass.
     """
 

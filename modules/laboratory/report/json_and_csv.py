@@ -17,7 +17,7 @@ _RESULTS = TypeAdapter(SimulationResults)
 
 
 def to_json(results: SimulationResults) -> str:
-    """One JSON object with the fields of Results, for from_json; ValueError at a figure that is no number."""
+    """One JSON object with the fields of SimulationResults, for from_json; ValueError at a figure that is no number."""
     return json.dumps(_plain(results), indent=1, allow_nan=False) + "\n"
 
 

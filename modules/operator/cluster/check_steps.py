@@ -70,7 +70,7 @@ class StepWarning(StepFailed):
 
 
 def configuration(patient: ClusterUnderTest) -> str:
-    """Its driver can be loaded with its options; Weakness while its fallback is in use."""
+    """Its driver can be loaded with its options; StepWarning while its fallback is in use."""
     config, name = patient.cluster.config, patient.cluster.name
     drivers.load(config.driver, config.options)
     if config.stand_in:
@@ -120,7 +120,7 @@ def account(patient: ClusterUnderTest) -> str:
 
 
 def directory(patient: ClusterUnderTest) -> str:
-    """The user can make and write the directory of this grid; Weakness when its disk is nearly full."""
+    """The user can make and write the directory of this grid; StepWarning when its disk is nearly full."""
     script = (
         f"cigri_base={patient.base}\n"
         'mkdir -p -- "$cigri_base" && cd -- "$cigri_base" && : >.probe.$$ && rm .probe.$$ && pwd &&\n'
@@ -139,7 +139,7 @@ def directory(patient: ClusterUnderTest) -> str:
 
 
 def clock(patient: ClusterUnderTest) -> str:
-    """`date` there and the database's time; Weakness when they are more than LARGEST_SKEW seconds apart."""
+    """`date` there and the database's time; StepWarning when they are more than LARGEST_SKEW seconds apart."""
     with patient.database.begin() as conn:
         before = server_time(conn).timestamp()
     there = _check(patient.run("date +%s"), "the command date failed").out.strip()
@@ -161,7 +161,7 @@ def batch_system(patient: ClusterUnderTest) -> str:
 
 
 def capacity(patient: ClusterUnderTest) -> str:
-    """Cores of the queue that --queue names, or of the cluster; Weakness when all are out of order."""
+    """Cores of the queue that --queue names, or of the cluster; StepWarning when all are out of order."""
     seen = patient.ask(ReadCapacity(patient.options.queue))
     text = f"{seen.total} cores: {seen.free} free, {seen.used} used, {seen.unavailable} out of order"
     if seen.total <= seen.unavailable:

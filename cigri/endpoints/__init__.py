@@ -111,7 +111,7 @@ class Door(Protocol):
         ...
 
     def looking(self) -> AbstractContextManager[None]:
-        """While it is looked at what a stranger has sent; raise Busy where others' is looked at already."""
+        """While it is looked at what a stranger has sent; raise TooManyRequests where others' is looked at already."""
         ...
 
 
@@ -123,7 +123,7 @@ class Admitting(Endpoint[P, R]):
 
 
 class UploadEndpoint(Endpoint[P, R]):
-    """One to which much is streamed: `function` takes the database, the caller and a Body, and the parameters by name.
+    """One to which much is streamed: `function` takes the database, the caller, a SpooledBody, and the rest by name.
 
     It opens its transactions itself, when all is there.
     """
@@ -145,6 +145,13 @@ def cluster_read_endpoint(
     return lambda function: Endpoint("GET", path, may, AccessScope.READ, function, answer)
 
 
+def cluster_question_endpoint(
+    path: str, may: Access, answer: type[R]
+) -> "Callable[[Callable[Concatenate[Connection, Caller, P], R | DeferredResponse[R]]], Endpoint[P, R]]":
+    """As `cluster_read_endpoint`, where the caller says which host is asked: no GET, and in the audit trail."""
+    return lambda function: Endpoint("POST", path, may, AccessScope.OPERATE, function, answer)
+
+
 def change_endpoint(
     path: str, may: Access, scope: AccessScope = AccessScope.SUBMIT, *, method: str = "POST"
 ) -> "Callable[[Callable[Concatenate[Connection, Caller, P], R]], Endpoint[P, R]]":
@@ -155,7 +162,7 @@ def change_endpoint(
 def upload_endpoint(
     path: str, may: Access, scope: AccessScope = AccessScope.SUBMIT
 ) -> "Callable[[Callable[Concatenate[Database, Caller, SpooledBody, P], R]], UploadEndpoint[P, R]]":
-    """An endpoint to which a Body (cigri.endpoints.request_bodies) is sent; its parameters stand in the query."""
+    """An endpoint to which a SpooledBody is sent; its parameters stand in the query."""
     return lambda function: UploadEndpoint("POST", path, may, scope, function, function.__annotations__["return"])
 
 

@@ -1,11 +1,10 @@
 """What clusters are: declared, changed, forgotten, and whose jobs run there as whom, as operators say it."""
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from cigri.api_models.changes import ChangeConfirmation
 from cigri.api_models.clusters import DeclaredCluster, FallbackDecision
-from cigri.endpoints import Access, DeferredResponse, change_endpoint, cluster_read_endpoint, read_endpoint
+from cigri.endpoints import Access, DeferredResponse, change_endpoint, cluster_question_endpoint, read_endpoint
 from cigri.errors import Forbidden, NotFound, TransportError, UnreadableOutput, UsageError
 from cigri.formats.units import as_utc
 from cigri.identity.callers import SUPERUSER, AccessScope, Caller
@@ -33,16 +32,16 @@ def declared_clusters(conn: "Connection", _caller: Caller, *, names: list[str] |
     return [DeclaredCluster(cluster, cluster.state, list_mappings(conn, cluster.name)) for cluster in chosen]
 
 
-@cluster_read_endpoint("/clusters/{cluster}/fallback", Access.OPERATOR, FallbackDecision)
+@cluster_question_endpoint("/clusters/{cluster}/fallback", Access.OPERATOR, FallbackDecision)
 def find_fallback(
-    conn: "Connection", _caller: Caller, *, cluster: str, config: str
+    conn: "Connection", _caller: Caller, *, cluster: str, config: dict[str, Any]
 ) -> DeferredResponse[FallbackDecision]:
-    """Whether the batch system of a cluster that would be so declared (a JSON object) is there."""
+    """Whether the batch system of a cluster that would be so declared is there."""
     from cigri.database import server_time
     from cigri.flow.clusters import ClusterRow
     from cigri.gateway.requests import ProbeBatchSystem
 
-    asked = ClusterRow(0, cluster, _own(_checked(cluster, _object(config))), True)
+    asked = ClusterRow(0, cluster, _own(_checked(cluster, config)), True)
     now = server_time(conn)
 
     def ask(gateway: "ClusterGateway") -> FallbackDecision:
@@ -103,16 +102,6 @@ def map_account(
         raise UsageError(f"{user[:LONGEST_NAME]!r} cannot be the name of a user")
     map_user(conn, cluster, user, account)
     return ChangeConfirmation(f"On {cluster} the jobs of {user} run as {account or user}")
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"config: {error}") from None
-    if not isinstance(value, dict):
-        raise UsageError("config: a JSON object is meant")
-    return value
 
 
 def _require_name(cluster: str) -> None:

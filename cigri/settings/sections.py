@@ -225,7 +225,8 @@ class PortalSettings(SettingsSection):
     )
     names: tuple[str, ...] = Field(
         (),
-        description="names of the portal beside localhost: by which it is called, and whose pages may change things",
+        description="names of the portal beside localhost: by which it is called, and whose pages may change things; "
+        "grid.example.org is served by https, others are written out: grid:8443, http://grid",
     )
     proxy: str = Field(
         "",

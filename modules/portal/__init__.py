@@ -17,6 +17,7 @@ from modules.portal import cigri3, health, metrics, openapi, pages, problem_deta
 from modules.portal.authentication import Authenticator
 from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.listening import PortalListener
+from modules.portal.origins import read_names
 from modules.portal.request_guard import RequestGuard
 from modules.portal.unauthenticated_endpoints import PortalDoor
 from modules.portal.uploads import UploadLimiter, UploadRoutes
@@ -35,14 +36,15 @@ def make_app(database: Database, settings: Settings, errands: DeferredResponses)
     )
     problem_details.add_to(app)
     openapi.describe(app)
-    app.add_middleware(RequestGuard, names=settings.portal.names)
     identities, registry = Authenticator(settings.portal, database), CollectorRegistry()
+    names = read_names(settings.portal.names)
+    app.add_middleware(RequestGuard, names=names, proxy=identities.proxy)
     app.add_middleware(metrics.RequestMetrics, registry=registry)
     metrics.add_to(app, database, identities, registry, settings.data_directory)
     health.add_to(app, database)
     uploads = UploadLimiter()
     receiver = UploadRoutes(database, identities, settings.portal.largest_submission, uploads, errands)
-    door = PortalDoor(identities, settings.portal.names)
+    door = PortalDoor(identities, names.hosts)
     for endpoint in list_endpoints():
         if isinstance(endpoint, UploadEndpoint):
             receiver.add(app, endpoint)

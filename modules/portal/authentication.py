@@ -8,11 +8,12 @@ import os
 import pwd
 from hmac import compare_digest
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 
 from cigri.admission import is_among
 from cigri.database import Database
-from cigri.errors import CigriError, ConfigError
+from cigri.errors import CigriError, ConfigError, Forbidden
 from cigri.flow.tokens import find_token, note_use
 from cigri.identity.callers import PROXY, SUPERUSER, AccessScope, Caller
 from cigri.identity.token_text import hash_of, read_token
@@ -20,9 +21,11 @@ from cigri.identity.unix_sockets import SocketPeer
 from cigri.settings.sections import PortalSettings
 from modules.portal.browser_sessions import PROOF_HEADER, BrowserSessions
 from modules.portal.group_access import GroupAccess
-from modules.portal.origins import HARMLESS
+from modules.portal.origins import HARMLESS, is_browser_request
 
 BEARER = "bearer"
+FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
+JSON_TYPE = "application/json"
 BY_SESSION = "session "  # before its number
 OPENS_NOTHING = "this token is unknown, expired or revoked; `gridtoken create` on the grid's host makes another"
 
@@ -36,15 +39,22 @@ class Authenticator:
 
     def __init__(self, settings: PortalSettings, database: Database) -> None:
         self._operators, self._database = settings.operators, database
-        self._proxy, self._proxy_header = _number_of_proxy(settings.proxy), settings.proxy_header
+        self.proxy, self._proxy_header = _number_of_proxy(settings.proxy), settings.proxy_header
         self._mates = GroupAccess(settings.group_may, database)
         self.sessions = BrowserSessions(database)
 
     def caller(self, request: Request) -> Caller:
-        """Raise Stranger for one whom nobody knows, Forbidden for a change in a session that no page of ours asks."""
+        """Raise NotAuthenticated for one whom nobody knows, Forbidden for a change that a foreign page might ask.
+
+        A browser adds by itself what its reader is known by in a session or to a proxy. So the change has to be of a
+        type that no form can send, and, where a browser sends it, to hold what only our pages know.
+        """
         visitor = self.visitor(request)
-        if visitor.how.startswith(BY_SESSION) and request.method not in HARMLESS:
-            self.sessions.require_proof(request.headers, visitor, request.headers.get(PROOF_HEADER, ""))
+        is_session = visitor.how.startswith(BY_SESSION)
+        if request.method not in HARMLESS and (is_session or visitor.how == PROXY):
+            _require_no_form(request.headers)
+            if is_session or is_browser_request(request.headers):
+                self.sessions.require_proof(request.headers, visitor, request.headers.get(PROOF_HEADER, ""))
         return visitor
 
     def visitor(self, request: Request) -> Caller:
@@ -59,7 +69,7 @@ class Authenticator:
         peer: SocketPeer | None = getattr(request.state, "peer", None)
         if peer is None:
             return self._by_session(request)
-        if peer.uid == self._proxy:
+        if peer.uid == self.proxy:
             return self._by_proxy(request.headers.getlist(self._proxy_header))
         return self._by_kernel(peer)
 
@@ -78,7 +88,7 @@ class Authenticator:
             account = pwd.getpwnam(named[0])
         except KeyError:
             raise NotAuthenticated(f"there is no account {named[0]!r} on the grid's host") from None
-        if account.pw_uid in (0, self._proxy):
+        if account.pw_uid in (0, self.proxy):
             raise NotAuthenticated(f"a proxy does not speak for {account.pw_name}")
         return Caller(account.pw_name, self._is_operator(account.pw_uid, account.pw_name), how=PROXY)
 
@@ -129,6 +139,14 @@ def _number_of_proxy(name: str) -> int | None:
             f"portal.proxy: {name} runs other things than a reverse proxy; give that an account of its own"
         )
     return number
+
+
+def _require_no_form(headers: Headers) -> None:
+    """Raise Forbidden for a body of a type that a page of anybody can have a browser send."""
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+    if kind in FORM_TYPES or (has_body and not kind):
+        raise Forbidden(f"this could be a form of a foreign page ({kind or 'no type'}): send Content-Type: {JSON_TYPE}")
 
 
 def _scheme(authorization: str) -> str:

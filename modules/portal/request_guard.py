@@ -2,10 +2,10 @@
 
 A page of elsewhere whose name suddenly means 127.0.0.1 reaches our port from its reader's browser, under its own name.
 Any page may have a browser send a request with what its reader is known by; but the browser says whose page it is.
+Such a page neither changes anything nor asks the API, whose answers may cost others something.
 """
 
 import re
-from collections.abc import Collection
 from http import HTTPStatus
 from urllib.parse import unquote_to_bytes
 
@@ -14,27 +14,30 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cigri.endpoints import API, UploadEndpoint, list_endpoints
-from modules.portal.origins import HARMLESS, OF_A_PERSON, OWN_NAMES, SAME_ORIGIN, without_port
+from cigri.identity.unix_sockets import SocketPeer
+from modules.portal.origins import HARMLESS, OWN_NAMES, PublicNames, is_own_page, without_port
 from modules.portal.problem_details import problem
 
 LARGEST_JSON = 16 * 1024**2  # bytes
 SAID_TOO_LARGE = f"a request has {LARGEST_JSON} bytes at most"
 ENDLESS = (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)  # the end of the request is unknown, or far
+API_PATHS = re.compile(rb"/(?:api|cigri-api)(?:/|$)")
 CROOKED = (b"", b".", b"..")
 ENCODED = (b"%2f", b"%5c", b"%00")
 
 
 class RequestGuard:
-    """An ASGI application in front of another one."""
+    """An ASGI application in front of another one; `proxy` is the number of the account of a reverse proxy."""
 
-    def __init__(self, app: ASGIApp, names: Collection[str]) -> None:
-        self._app = app
-        self._public = frozenset(name.lower() for name in names)
+    def __init__(self, app: ASGIApp, names: PublicNames, proxy: int | None) -> None:
+        self._app, self._names, self._proxy = app, names, proxy
         streams = [API + endpoint.path for endpoint in list_endpoints() if isinstance(endpoint, UploadEndpoint)]
         self._streams = re.compile(re.sub(r"\{\w+\}", "[^/]+", "|".join(streams)))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        wrong = self._wrong(scope["method"], Headers(scope=scope), scope["raw_path"])
+        peer: SocketPeer | None = scope.get("state", {}).get("peer")
+        is_by_proxy = peer is not None and peer.uid == self._proxy
+        wrong = self._wrong(scope["method"], Headers(scope=scope), scope["raw_path"], is_by_proxy)
         if wrong is None:
             await self._app(scope, receive if self._is_stream(scope["path"]) else self._counted(receive), send)
             return
@@ -43,15 +46,13 @@ class RequestGuard:
             answer.headers["Connection"] = "close"  # what follows is not read
         await answer(scope, receive, send)
 
-    def _wrong(self, method: str, headers: Headers, path: bytes) -> tuple[HTTPStatus, str] | None:
+    def _wrong(self, method: str, headers: Headers, path: bytes, is_by_proxy: bool) -> tuple[HTTPStatus, str] | None:
         host = headers.get("host", "").lower()
-        if without_port(host) not in OWN_NAMES | self._public:
+        if without_port(host) not in OWN_NAMES | self._names.hosts:
             return HTTPStatus.MISDIRECTED_REQUEST, f"the portal is not called {host!r}; portal.names says how it is"
-        if method not in HARMLESS and not self._is_own_page(headers, host):
-            return (
-                HTTPStatus.FORBIDDEN,
-                "a page of elsewhere changes nothing here; portal.names says whose pages are ours",
-            )
+        needs_own_page = method not in HARMLESS or API_PATHS.match(path)
+        if needs_own_page and not is_own_page(headers, self._origins(host, is_by_proxy)):
+            return HTTPStatus.FORBIDDEN, "a page of elsewhere changes nothing here; portal.names says which are ours"
         if is_crooked(path):
             return HTTPStatus.NOT_FOUND, "this path is not written straight; /openapi.json tells what there is"
         length = headers.get("content-length")
@@ -65,13 +66,11 @@ class RequestGuard:
         """What is streamed is counted where it is received."""
         return self._streams.fullmatch(path) is not None
 
-    def _is_own_page(self, headers: Headers, host: str) -> bool:
-        """Where no browser says that it is a page's request it is none."""
-        origin = headers.get("origin")
-        if origin is None:
-            return headers.get("sec-fetch-site", OF_A_PERSON) in (SAME_ORIGIN, OF_A_PERSON)
-        page = origin.lower().partition("://")[2]
-        return page == host or without_port(page) in self._public
+    def _origins(self, host: str, is_by_proxy: bool) -> frozenset[str]:
+        """Return those of our pages; a proxy calls us by a name of this host, which its readers do not see."""
+        if is_by_proxy or without_port(host) not in OWN_NAMES:
+            return self._names.origins
+        return self._names.origins | {f"http://{host}"}
 
     def _counted(self, receive: Receive) -> Receive:
         """A body that does not say its length ends here, too."""

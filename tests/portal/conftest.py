@@ -161,10 +161,11 @@ def proxied(
         directory.chmod(0o755)
         certificate = write_certificate(directory / "both.pem")
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        settings = Settings(portal=PortalSettings(proxy=proxies.ACCOUNT, names=("127.0.0.1",)))
+        port = proxies.free_port()  # a page of another port is somebody else's
+        settings = Settings(portal=PortalSettings(proxy=proxies.ACCOUNT, names=(f"127.0.0.1:{port}",)))
         portal = stack.enter_context(serving(database, settings, directory / "portal.sock", "127.0.0.1:0"))
         upstream = proxies.Upstream(portal.place, portal.port)
-        port = stack.enter_context(proxies.proxying(proxy, upstream, certificate, directory))
+        stack.enter_context(proxies.proxying(proxy, upstream, certificate, directory, port=port))
         yield proxies.Proxied(port, certificate, proxy.language)
 
 

@@ -112,13 +112,22 @@ class Upstream(NamedTuple):
     port: int
 
 
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
 @contextmanager
 def proxying(
-    proxy: ReverseProxy, upstream: Upstream, certificate: Path, directory: Path, inside: Sequence[str] = ()
+    proxy: ReverseProxy,
+    upstream: Upstream,
+    certificate: Path,
+    directory: Path,
+    inside: Sequence[str] = (),
+    port: int | None = None,
 ) -> Iterator[int]:
     """The port of 127.0.0.1 where the proxy listens; it ends by its own pid. `inside`: words that lead to its host."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = int(probe.getsockname()[1])
+    port = port or free_port()
     (directory / "users").write_text("".join(f"{user}:{_hashed(user[:1])}\n" for user in PEOPLE))
     configuration = directory / f"{proxy.language}.conf"
     configuration.write_text(_configuration(proxy, upstream, certificate, port, directory))

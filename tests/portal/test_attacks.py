@@ -132,7 +132,11 @@ def test_headers_make_nobody_root(headers: dict[str, str], target: Target, nobod
 
 
 @pytest.mark.parametrize(
-    "origin", ["https://evil.example.org", "null", "http://localhost:3000", "https://localhost.evil.example.org", ""]
+    "origin",
+    [
+        *("https://evil.example.org", "null", "https://localhost.evil.example.org", ""),
+        *("http://localhost:3000", "https://localhost", "ftp://localhost", "localhost", "http://127.0.0.1"),
+    ],
 )
 def test_a_page_of_elsewhere_changes_nothing(origin: str, target: Target) -> None:
     """Root's browser would be believed, and needs no body to do harm."""

@@ -110,10 +110,49 @@ def test_pages_are_theirs_behind_it_and_change_what_is_theirs(proxied: Proxied, 
     for form, headers, status in (
         ("", own, 403),
         (f"proof={found[1]}", own | {"Origin": "https://evil.example.org"}, 403),
+        (f"proof={found[1]}", own | {"Origin": f"http://127.0.0.1:{proxied.port}"}, 403),
+        (f"proof={found[1]}", own | {"Origin": "https://127.0.0.1"}, 403),
+        (f"proof={found[1]}", own | {"Origin": "https://127.0.0.1:1"}, 403),
+        (f"proof={found[1]}", own | {"Origin": "http://localhost"}, 403),
+        (f"proof={found[1]}", own | {"Sec-Fetch-Site": "same-site"}, 403),
         (f"proof={found[1]}", FORM, 403),
         (f"proof={found[1]}", own, 303),
     ):
         assert proxied.send("POST", "/campaigns/1/hold", "nobody", headers, form)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Content-Type": "application/json"}, 200),
+        ({"Content-Type": "application/x-ndjson"}, 200),
+        ({}, 403),
+        ({"Content-Type": "text/plain"}, 403),
+        ({"Content-Type": "text/plain;charset=UTF-8"}, 403),
+        ({"Content-Type": "application/x-www-form-urlencoded"}, 403),
+        ({"Content-Type": "multipart/form-data; boundary=x"}, 403),
+        ({"Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"}, 403),
+        ({"Content-Type": "application/json", "Sec-Fetch-Site": "none"}, 403),
+        ({"Content-Type": "application/json", "Origin": "https://127.0.0.1"}, 403),
+    ],
+    ids=str,
+)
+def test_whom_the_proxy_knows_changes_by_the_api_what_no_form_can(
+    headers: dict[str, str], status: int, proxied: Proxied, database: Database
+) -> None:
+    """A browser adds a password by itself: without the proof of a page it is believed nothing."""
+    with database.begin() as conn:
+        a_cluster(conn, "dahu")
+    campaign = json.dumps({"name": "n", "exec_file": "e", "nb_jobs": 1, "clusters": ["dahu"]})
+    assert proxied.send("POST", "/api/v1/campaigns", "nobody", headers, campaign)[0] == status
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "odd"])
+def test_a_foreign_page_does_not_even_ask_the_api(site: str, proxied: Proxied) -> None:
+    told = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate"}
+    assert proxied.get("/api/v1/whoami", "nobody", told)[0] == 403
+    assert proxied.get("/cigri-api/campaigns", "nobody", told)[0] == 403
+    assert proxied.get("/", "nobody", told | {"Accept": "text/html"})[0] == 200, "a link leads to a page"
 
 
 def test_programs_are_known_by_their_tokens_behind_it(proxied: Proxied, mint: Mint) -> None:

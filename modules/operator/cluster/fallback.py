@@ -1,6 +1,5 @@
 """When a cluster is declared: is its batch system there, or does its fallback stand in for it? Never silently."""
 
-import json
 import sys
 from typing import Any
 
@@ -14,7 +13,7 @@ def decide(grid: GridClient, name: str, values: dict[str, Any]) -> dict[str, Any
     values = {key: value for key, value in values.items() if key != "fallback_because"}
     if not values.get("fallback"):
         return values
-    return values | {"fallback_because": grid.call(find_fallback, cluster=name, config=json.dumps(values)).because}
+    return values | {"fallback_because": grid.call(find_fallback, cluster=name, config=values).because}
 
 
 def warn(name: str, values: dict[str, Any]) -> None:

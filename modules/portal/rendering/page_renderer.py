@@ -43,7 +43,7 @@ class PageRenderer:
         self._templates.globals |= {"version": metadata.version("cigri"), "proof_field": PROOF_FIELD}
 
     def visitor(self, request: Request) -> Caller:
-        """Who looks; raise Stranger for one whom nobody knows."""
+        """Who looks; raise NotAuthenticated for one whom nobody knows."""
         return self.identities.visitor(request)
 
     def grid(self, caller: Caller) -> InProcessClient:

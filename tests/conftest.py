@@ -30,7 +30,7 @@ from tests.kinds import (  # noqa: F401  (pytest finds them here)
     pytest_runtest_setup,
 )
 from tests.localbatch.host import Host
-from tests.reports import pytest_runtest_makereport  # noqa: F401  (pytest finds it here)
+from tests.reports import pytest_report_teststatus, pytest_runtest_makereport  # noqa: F401  (pytest finds them here)
 
 NUMBERS = itertools.count(1)
 

@@ -31,6 +31,14 @@ def pytest_runtest_makereport(
     return report
 
 
+def pytest_report_teststatus(report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
+    """A failure is named at once, and not after the half hour that the others take."""
+    if not report.failed or not isinstance(report, pytest.TestReport):
+        return None
+    kind = "failed" if report.when == "call" else "error"
+    return kind, f"\n{kind}: {report.nodeid}\n", kind.upper()
+
+
 def is_missed_deadline(failure: pytest.ExceptionInfo[BaseException] | None) -> bool:
     """May it have failed because the machine was busy?"""
     if failure is None:

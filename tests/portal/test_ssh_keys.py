@@ -242,7 +242,7 @@ def test_no_transaction_is_open_while_a_signature_is_looked_at_and_few_are(
             idle = conn.scalar(text("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'"))
         assert idle == 0
         busy = answer(portal, asked[-1]["nonce"], signed(key, asked[-1]["text"]))
-        assert (busy.status, busy.body["type"]) == (503, "/problems/Busy")
+        assert (busy.status, busy.body["type"]) == (503, "/problems/TooManyRequests")
         assert portal.get("/api/v1/whoami").status == 200, "others are served"
         go_on.set()
         assert {one.result().status for one in answers} == {200}

@@ -14,6 +14,7 @@ from cigri.endpoints.remote_portal import find_elsewhere
 from cigri.errors import ConfigError
 from cigri.settings.loading import load
 from modules.portal.listening import PortalListener
+from modules.portal.origins import PublicNames, read_names
 from tests.portal.conftest import Answered, Mint, Served, bearer
 
 
@@ -60,11 +61,45 @@ def test_a_portal_answers_to_its_names_only(host: str, status: int, open_portal:
     assert ask(open_portal, {**bearer(mint()), "Host": host}).status == status
 
 
-@pytest.mark.parametrize("origin", ["http://localhost", "https://grid.example.org", "https://grid.example.org:8443"])
-def test_an_own_page_may_change_things(origin: str, open_portal: Served, mint: Mint) -> None:
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("http://localhost", 200),
+        ("https://grid.example.org", 200),
+        ("https://grid.example.org:8443", 403),
+        ("http://grid.example.org", 403),
+        ("https://localhost", 403),
+        ("http://localhost:8080", 403),
+    ],
+)
+def test_an_own_page_may_change_things(origin: str, status: int, open_portal: Served, mint: Mint) -> None:
     mint()
     told = open_portal.request("POST", "/api/v1/tokens/1/revoke", headers={"Origin": origin})
-    assert told.status == 200
+    assert told.status == status
+
+
+@pytest.mark.parametrize(
+    ("name", "host", "origin"),
+    [
+        ("Grid.example.org", "grid.example.org", "https://grid.example.org"),
+        ("grid.example.org:443", "grid.example.org", "https://grid.example.org"),
+        ("grid.example.org:8443", "grid.example.org", "https://grid.example.org:8443"),
+        ("http://grid.example.org", "grid.example.org", "http://grid.example.org"),
+        ("http://grid:80", "grid", "http://grid"),
+        ("http://grid:443", "grid", "http://grid:443"),
+        ("[fd00::1]:8443", "[fd00::1]", "https://[fd00::1]:8443"),
+    ],
+)
+def test_a_public_name_is_https_at_its_usual_port_unless_it_says_otherwise(name: str, host: str, origin: str) -> None:
+    assert read_names([name]) == PublicNames(frozenset({host}), frozenset({origin}))
+
+
+@pytest.mark.parametrize(
+    "name", ["", "https://", "grid/path", "ftp://grid", "grid:port", "*.example.org", "a b", "-grid"]
+)
+def test_what_is_no_name_is_refused_with_its_setting(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"portal\.names"):
+        read_names([name])
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,9 @@ SITUATION = """
     SELECT 'campaign' AS what, id::text AS name, state::text AS state, '' AS more FROM campaigns
     UNION ALL SELECT 'jobs', c.name, j.state::text, count(*) || ', missing since ' || min(j.missing_since)
         FROM jobs j JOIN clusters c ON c.id = j.cluster_id GROUP BY c.name, j.state
-    UNION ALL SELECT 'cluster', name, CASE WHEN enabled THEN 'enabled' ELSE 'disabled' END, 'failures ' || failures
-        FROM clusters
+    UNION ALL SELECT 'cluster', name, CASE WHEN is_enabled THEN 'enabled' ELSE 'disabled' END,
+        'failures ' || failures || coalesce(', pace ' || pace || ' ' || why, '')
+        FROM clusters LEFT JOIN cluster_paces ON cluster_id = clusters.id
     UNION ALL SELECT 'event', code, '', message FROM events WHERE closed_at IS NULL
 """
 

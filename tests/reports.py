@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Generator
 
 import pytest
+from sqlalchemy.exc import SQLAlchemyError
 
 from tests.grid import Grid
 from tests.waiting import MissedDeadline
@@ -27,7 +28,7 @@ def pytest_runtest_makereport(
         ]
         report.user_properties = list(item.user_properties)
         if call.when == "call":
-            report.sections += [("grid", grid.describe()) for grid in grids_of(item)]
+            report.sections += [("grid", situation_of(grid)) for grid in grids_of(item)]
     return report
 
 
@@ -46,6 +47,14 @@ def is_missed_deadline(failure: pytest.ExceptionInfo[BaseException] | None) -> b
     if isinstance(failure.value, MissedDeadline | subprocess.TimeoutExpired):
         return True
     return isinstance(failure.value, pytest.fail.Exception) and str(failure.value).startswith("Timeout (>")
+
+
+def situation_of(grid: Grid) -> str:
+    """What happened to the database of a test may be what it is about: a report is written all the same."""
+    try:
+        return grid.describe()
+    except SQLAlchemyError as error:
+        return f"its database does not tell: {error}"
 
 
 def grids_of(item: pytest.Item) -> list[Grid]:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.grid import Grid
 from tests.verdict import MAX_TRIED_AGAIN, Failure, choose_second_tries, judge, read_stage
+from tests.waiting import MissedDeadline
 
 TEST_OF_GATE = """
 import subprocess
@@ -151,3 +153,20 @@ def test_what_a_killed_run_has_left_is_ended_and_a_living_one_is_left_alone(tmp_
     finally:
         for process in (*left, other):
             process.kill()
+
+
+def test_a_missed_deadline_tells_how_the_grid_stands(local: Grid) -> None:
+    local.submit(["a"], "sleep 30")
+    local.cycle()
+    with pytest.raises(MissedDeadline) as missed:
+        local.run_until(lambda: False, 0.1)
+    told = str(missed.value)
+    assert "not within 0.1 s: tasks {'assigned': 1}" in told
+    for part in (
+        "'what': 'campaign'",
+        "'what': 'jobs', 'name': 'here'",
+        "'what': 'cluster'",
+        "enabled",
+        "load average",
+    ):
+        assert part in told

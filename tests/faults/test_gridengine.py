@@ -12,7 +12,7 @@ pytestmark = pytest.mark.cluster
 def restart(grid: Grid) -> None:
     """All daemons; an execd would only look for its qmaster half a minute later."""
     grid.site.daemon("stop", "sge_execd")
-    subprocess.run([str(TESTBED), "up", "gamma"], check=True, capture_output=True, timeout=60)
+    subprocess.run([str(TESTBED), "up", "gamma"], check=True, capture_output=True, timeout=300)
 
 
 def start_all(grid: Grid, tasks: int, **fields: object) -> None:
@@ -20,6 +20,8 @@ def start_all(grid: Grid, tasks: int, **fields: object) -> None:
     wait = f"until [ -e {grid.place}/go ]; do sleep 0.2; done"
     grid.submit([str(n) for n in range(tasks)], command=wait, **fields)
     until(lambda: grid.cycle() is not None and len(grid.executions()) == tasks)
+    # to its qmaster a job that has begun is in transfer for a while, in which nothing ends it that makes it give way
+    until(lambda: grid.site.sh("qstat -s r -u alice | grep -c ' r ' || true").strip() == str(tasks), what="they run")
 
 
 def test_what_local_users_and_operators_end_is_done_again_for_free(gamma: Grid) -> None:

@@ -16,7 +16,7 @@ MENDED: list[str] = []
 """What had to be mended between two tests of this run, beside jobs that were still ending."""
 
 
-def testbed(*words: str) -> str:
+def run_testbed(*words: str) -> str:
     """What it prints; a test is left out where this machine has no testbed."""
     done = subprocess.run([str(TESTBED), *words], capture_output=True, text=True, check=False)
     if done.returncode == 77:
@@ -27,22 +27,22 @@ def testbed(*words: str) -> str:
 
 @pytest.fixture(scope="session")
 def alpha_up() -> None:
-    testbed("up", "alpha")
+    run_testbed("up", "alpha")
 
 
 @pytest.fixture(scope="session")
 def beta_up() -> None:
-    testbed("up", "beta")
+    run_testbed("up", "beta")
 
 
 @pytest.fixture(scope="session")
 def gamma_up() -> None:
-    testbed("up", "gamma")
+    run_testbed("up", "gamma")
 
 
 @pytest.fixture(scope="session")
 def delta_up() -> None:
-    testbed("up", "delta")
+    run_testbed("up", "delta")
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +51,7 @@ def whole_clusters(request: pytest.FixtureRequest) -> Iterator[None]:
     names = used_clusters(request.node) if request.node.get_closest_marker("cluster") else []
     for name in names:
         request.getfixturevalue(f"{name}_up")
-        for line in testbed("whole", name).splitlines():
+        for line in run_testbed("whole", name).splitlines():
             if not line.startswith("job "):
                 MENDED.append(f"{name}: {line}, after {LAST_TEST[name]}")
     yield

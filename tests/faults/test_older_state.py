@@ -13,7 +13,7 @@ import pytest
 
 from cigri.flow.kill_requests import request_kills
 from cigri.states import KillReason
-from tests.clusters import testbed
+from tests.clusters import run_testbed
 from tests.faults.memories import MEMORIES, fall_back, forget_copy, is_repaired, remember, repair
 from tests.grid import Grid, until
 from tests.last_words import LastWord, done_twice, never_said, read_words, saying
@@ -33,7 +33,7 @@ def forgetful(request: pytest.FixtureRequest) -> Iterator[Grid]:
     yield grid
     forget_copy(grid.site)
     repair(grid.site)  # a drained node is not ready
-    testbed("up", request.param)
+    run_testbed("up", request.param)
     # whatever still runs of the forgotten would cost the next test a node, once its id is given anew
     for group in grid.running_groups():
         with suppress(ProcessLookupError):

@@ -41,6 +41,7 @@ gridengine_amiss() { # NAME: jobs of users, and queues that are disabled, suspen
 }
 gridengine_mend() { # NAME
     inside "$1" qdel -u "${USERS// /,}" >/dev/null 2>&1 || :
+    gridengine_amiss "$1" | grep -q '^node' || return 0      # to enable queues changes which one takes a job first
     inside "$1" qmod -cq '*' >/dev/null 2>&1 || :
     inside "$1" qmod -e '*' >/dev/null 2>&1 || :
 }

@@ -6,10 +6,11 @@ BLANKS = " \t\r\n"
 _CONTINUATION = "\\\n"
 _QUOTING = re.compile(r"""['"\\]""")
 _PLAIN_WORD = re.compile(rf"[^{BLANKS}]+")
-_WHOLE = re.compile(r"""(?:[^'"\\]++|\\.|'[^']*+'|"(?:[^"\\]++|\\.)*+")*+""", re.DOTALL)
+_IN_DOUBLE = r"""[^"\\]*+(?:\\.[^"\\]*+)*"""
+_WHOLE = re.compile(rf"""[^'"\\]*+(?:(?:\\.|'[^']*+'|"{_IN_DOUBLE}")[^'"\\]*+)*""", re.DOTALL)
 _PIECE = re.compile(
     rf"""(?P<blank>[{BLANKS}]+)|(?P<plain>[^{BLANKS}'"\\]+)|(?P<escaped>\\.)|'(?P<single>[^']*)'"""
-    r'''|"(?P<double>(?:[^"\\]++|\\.)*+)"''',
+    rf'''|"(?P<double>{_IN_DOUBLE})"''',
     re.DOTALL,
 )
 _ESCAPED_IN_DOUBLE = re.compile(r'\\([$`"\\\n])')

@@ -21,9 +21,9 @@ TOO_DEEP = "is nested too deeply"
 PARSER_TOO_DEEP = "nesting"  # libyaml of PyYAML 6.0.4 "exceeded maximum nesting depth" before it gives the first event
 
 _TOML_START = re.compile(r"""(?:\[\[?[\w.'" -]+\]\]?\s*(?:\#.*)?$|[\w.'" -]+=)""")
-_JSON_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
+_JSON_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*(?:"|\Z)|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
 _TOML_TEXT = re.compile(
-    r'''"""(?:[^"\\]++|\\.|"(?!""))*+(?:"{3,5}|\Z)|"(?:[^"\\\n]++|\\.)*+"?|'''
+    r'''"""[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*(?:"{3,5}|\Z)|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*"?|'''
     r"""'{3}.*?(?:'{3,5}|\Z)|'[^'\n]*+'?|\#[^\n]*+""",
     re.DOTALL,
 )

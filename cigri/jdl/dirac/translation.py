@@ -45,7 +45,7 @@ ATTRIBUTES_OF_LATER = {
 }
 KNOWN_ATTRIBUTES = {name.lower(): name for name in (*DIRAC_FIELDS, *OUTPUTS, *ATTRIBUTES_OF_LATER)}
 
-_BLANK = r"(?:\s|\#[^\n]*+|//[^\n]*+|/\*.*?\*/)*+"
+_BLANK = r"(?:\s|\#[^\n]*+|//[^\n]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*\*/)*"
 _ENTRY = r"[A-Za-z_][\w.]*+\s*="
 _BEGIN = re.compile(rf"{_BLANK}(?:\[{_BLANK}{_ENTRY}|{_ENTRY}[^\n]*;[ \t]*(?:\#|//|/\*|$))", re.DOTALL | re.MULTILINE)
 _MACRO = re.compile("|".join(re.escape(f"{{{name}}}") for name in sorted(MACROS)))

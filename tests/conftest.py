@@ -1,8 +1,9 @@
 """What every test may ask for: a fresh database with the schema, copied from one template, and a grid on this host."""
 
+import gc
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,6 +42,17 @@ hypothesis.settings.register_profile(
 # for scripts/test: what fails there fails again; new examples are looked for by hand, and by tests/fuzz
 hypothesis.settings.register_profile("repeatable", hypothesis.settings.get_profile("untimed"), derandomize=True)
 hypothesis.settings.load_profile("untimed")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Let the garbage collector be: what collecting tests makes stays to the end, and is never looked through again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 class Compiled(NamedTuple):

@@ -13,6 +13,7 @@ from typing import Any
 
 from cigri.drivers import BatchRequest, Capacity, Driver, JobControl, RemoteJob, RemoteJobState, ResourceRequest
 from cigri.errors import ConfigError, SubmissionRefused, UnreadableOutput
+from cigri.formats.machine_text import read_json
 from cigri.formats.units import MEGABYTE
 from cigri.localbatch import client
 from cigri.localbatch.pools import POOL, default_pools
@@ -221,7 +222,7 @@ class _OutputReading:
             raise UnreadableOutput(self._text(f"exit status {self._answer.status}"))
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, KeyError | TypeError | ValueError | AttributeError | RecursionError):
+        if isinstance(error, KeyError | TypeError | ValueError | AttributeError):
             raise UnreadableOutput(self._text(f"{type(error).__name__} {error}")) from error
 
     def _text(self, problem: str) -> str:
@@ -232,7 +233,7 @@ def _lines(answer: ShellResult) -> list[LocalLine]:
     """The lines before the last one, which says how many they are."""
     if not answer.out.endswith("\n"):
         raise ValueError("the answer was cut off")
-    *lines, end = [json.loads(line) for line in answer.out.removesuffix("\n").split("\n")]
+    *lines, end = [read_json(line) for line in answer.out.removesuffix("\n").split("\n")]
     if end != {"end": len(lines)}:
         raise ValueError("the answer was cut off")
     return lines

@@ -25,6 +25,7 @@ from cigri.errors import (
     TooManyRequests,
 )
 from cigri.formats.json_values import from_json_value, to_json_value
+from cigri.formats.machine_text import read_json
 from cigri.identity.callers import SUPERUSER
 from cigri.identity.unix_sockets import peer_of
 
@@ -141,7 +142,7 @@ class PortalClient:
         if status not in OK:
             raise _raised(status, text)
         try:
-            answer: R = from_json_value(endpoint.answer, json.loads(text))
+            answer: R = from_json_value(endpoint.answer, read_json(text))
         except ValueError as error:
             raise PortalUnavailable(f"what answers at {self._place} is no portal of this version: {error}") from error
         return answer
@@ -214,7 +215,7 @@ OLD_PROBLEM_TYPES = {
 def _raised(status: int, text: bytes) -> CigriError:
     """The error that the portal tells of."""
     try:
-        problem = json.loads(text)
+        problem = read_json(text)
         kind, detail = str(problem["type"]).rpartition("/")[2], str(problem["detail"])
     except (ValueError, KeyError, TypeError):
         return PortalUnavailable(f"the portal answered {status}: {text[:200].decode(errors='replace')}")

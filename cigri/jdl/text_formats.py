@@ -10,6 +10,7 @@ from typing import Any, Literal, NoReturn
 import yaml
 
 from cigri.errors import DescriptionError, DescriptionProblem
+from cigri.formats.machine_text import TOO_DEEP
 from cigri.jdl.problems import shown
 from cigri.jdl.yaml_values import DEEPEST_YAML, read_yaml
 
@@ -17,7 +18,6 @@ Format = Literal["json", "yaml", "toml"]
 
 SUFFIXES: dict[str, Format] = {".json": "json", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml"}
 
-TOO_DEEP = "is nested too deeply"
 PARSER_TOO_DEEP = "nesting"  # libyaml of PyYAML 6.0.4 "exceeded maximum nesting depth" before it gives the first event
 
 _TOML_START = re.compile(r"""(?:\[\[?[\w.'" -]+\]\]?\s*(?:\#.*)?$|[\w.'" -]+=)""")

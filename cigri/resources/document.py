@@ -1,6 +1,5 @@
 """The document in which an operator describes sites, clusters and queues: TOML in, a Description out."""
 
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Annotated, Any, NamedTuple, get_args
@@ -8,6 +7,7 @@ from typing import Annotated, Any, NamedTuple, get_args
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from cigri.errors import ConfigError
+from cigri.formats.machine_text import read_toml
 from cigri.requirements import BUILT_IN, Kinds, ValueKind, property_name, read_value
 from cigri.resources.description import QueueDescription, ResourcesDescription
 from cigri.resources.inheritance import DeclarationPlace, DeclaredValue, queue_name
@@ -62,9 +62,11 @@ class _WrittenProperty(NamedTuple):
 def read_document(text: str) -> ResourcesDescription:
     """The description in a TOML text; raise ConfigError with every problem, a line each."""
     try:
-        document = TomlResourceDocument.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
+        values = read_toml(text)
+    except ValueError as error:
         raise ConfigError(f"this is no TOML: {error}") from None
+    try:
+        document = TomlResourceDocument.model_validate(values)
     except ValidationError as error:
         raise ConfigError("\n".join(_explain(problem) for problem in error.errors())) from None
     problems: list[str] = []

@@ -4,12 +4,12 @@ In order: /etc/cigri/cigri.toml, the user's cigri.toml, $CIGRI_CONFIG, and varia
 """
 
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from cigri.errors import ConfigError
+from cigri.formats.machine_text import read_toml
 
 SYSTEM_FILE = Path("/etc/cigri/cigri.toml")
 ENVIRONMENT_PREFIX = "CIGRI_SET_"
@@ -61,14 +61,14 @@ def _files(environment: Mapping[str, str]) -> list[Path]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8-sig"))
+        return read_toml(path.read_text("utf-8-sig"))
     except PermissionError:
         raise ConfigError(f"{path}: may be read by the account that runs the grid only, and you are another") from None
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; correct $CIGRI_CONFIG or create the file") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 text (byte {error.start})") from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise ConfigError(f"{path}: {error}") from None
 
 

@@ -2,7 +2,6 @@
 
 import math
 import random
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from cigri.errors import ConfigError
+from cigri.formats.machine_text import read_toml
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
@@ -134,10 +134,10 @@ class Scenario(ScenarioSection):
 def read(path: Path, changes: Mapping[str, Any] | None = None) -> Scenario:
     """The scenario in a TOML file, with some of its values changed; raise ConfigError with every problem."""
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = read_toml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except ValueError as error:
         raise ConfigError(f"{path}: {error}") from None
     try:
         return Scenario.model_validate(values | dict(changes or {}))

@@ -2,7 +2,6 @@
 
 import shutil
 import time
-import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from cigri import package_files
 from cigri.cli.command import CommandParser
 from cigri.cli.table_printing import print_table
 from cigri.errors import ConfigError, UsageError
+from cigri.formats.machine_text import read_toml
 from cigri.formats.units import as_duration
 
 if TYPE_CHECKING:
@@ -102,8 +102,8 @@ def _setting(text: str) -> tuple[Sequence[str], Any]:
     if not equals or len(name) != 2 or not all(name):
         raise UsageError(f"--set {text}: write SECTION.NAME=VALUE, as forecast.algorithm=tap")
     try:
-        return name, tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+        return name, read_toml(f"value = {value}")["value"]
+    except ValueError:
         return name, value
 
 

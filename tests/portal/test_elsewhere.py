@@ -69,6 +69,13 @@ def test_a_path_of_the_url_stands_before_all_paths(web: HTTPServer) -> None:
     assert Web.asked == [Asked("/token/api/v1/whoami", f"Bearer {TOKEN}")]
 
 
+@pytest.mark.parametrize("status", [200, 404])
+def test_an_answer_that_is_nested_too_deeply_is_that_of_no_portal(status: int, web: HTTPServer) -> None:
+    Web.answer = (status, {}, b"[" * 100_000)
+    with pytest.raises(PortalUnavailable):
+        ask(f"http://localhost:{web.server_port}")
+
+
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 def test_a_token_is_not_sent_where_an_answer_leads(status: int, web: HTTPServer) -> None:
     Web.answer = (status, {"Location": f"http://127.0.0.1:{web.server_port}/other"}, b"")

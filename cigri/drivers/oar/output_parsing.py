@@ -1,6 +1,5 @@
 """What OAR's JSON says: the jobs of oarstat, and the cores of oarnodes."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -8,6 +7,7 @@ from typing import Any
 
 from cigri.drivers import Capacity, RemoteJob, RemoteJobState
 from cigri.errors import UnreadableOutput
+from cigri.formats.machine_text import read_json
 from cigri.shell.results import ShellResult
 
 END_OF_OAR_ANSWER = "cigri-oar-end"
@@ -86,8 +86,8 @@ def unreadable(command: str, answer: ShellResult) -> UnreadableOutput:
 def entries(text: str, command: str, answer: ShellResult) -> Iterator[Any]:
     """The values of an object, or the members of a list, as OAR 3 has them."""
     try:
-        document = json.loads(text)
-    except json.JSONDecodeError:
+        document = read_json(text)
+    except ValueError:
         raise unreadable(command, answer) from None
     if isinstance(document, dict) and isinstance(document.get("items"), list):
         document = document["items"]

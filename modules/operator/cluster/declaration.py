@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from cigri import drivers
 from cigri.cli.command import CommandParser
 from cigri.errors import ConfigError, NotFound, UsageError
 from cigri.flow.clusters import ClusterRow, find_cluster
+from cigri.formats.machine_text import read_toml
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.ssh_address import HOP
 
@@ -68,8 +68,8 @@ def pair(text: str) -> tuple[str, Any]:
     if not equals or not key:
         raise UsageError(f"{text!r} is not KEY=VALUE")
     try:
-        return key, tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+        return key, read_toml(f"value = {value}")["value"]
+    except ValueError:
         return key, value
 
 
@@ -113,7 +113,7 @@ def _ssh(options: argparse.Namespace) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8-sig"))
+        return read_toml(path.read_text("utf-8-sig"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: {error}") from None
 

@@ -1,12 +1,13 @@
 """Clusters: declared, changed, enabled and disabled by operators; whoever speaks to them reads how.
-Given by: operator, users; taken by: janitor, killer, operator, runner, stager, updator, users.
+Given by: operator, users; taken by: janitor, killer, operator, predictor, runner, stager, updator, users.
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Connection, Float, cast, delete, func, or_, select, update
+from sqlalchemy import Connection, case, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import interval, wake
 from cigri.errors import ConfigError, NotFound
@@ -131,7 +132,7 @@ def list_clusters(conn: Connection, module: str, *, due_only: bool = False) -> l
     if due_only:
         slowness = 1.0 / func.coalesce(FrontEndStress.c.pace, 1.0)
         statement = statement.outerjoin(FrontEndStress, FrontEndStress.c.cluster_id == Cluster.c.id)
-        pause = interval(cast(Cluster.c.config["poll_interval"].astext, Float) * slowness)
+        pause = interval(declared_poll_interval() * slowness)
         statement = statement.where(or_(Cluster.c.visited_at.is_(None), Cluster.c.visited_at + pause <= func.now()))
     clusters = []
     for row in conn.execute(statement.order_by(Cluster.c.id)).all():
@@ -160,6 +161,14 @@ def find_cluster(conn: Connection, name: str) -> ClusterRow | None:
         select(Cluster.c.id, Cluster.c.name, Cluster.c.config, Cluster.c.is_enabled).where(Cluster.c.name == name)
     ).one_or_none()
     return ClusterRow(row.id, row.name, _config(row.name, row.config), row.is_enabled) if row else None
+
+
+def declared_poll_interval() -> ColumnElement[float]:
+    """Seconds between two visits, in SQL: what is declared where that is a number, or else the usual."""
+    from cigri.settings.cluster_config import ClusterConfig  # takes a moment, as below
+
+    declared, usual = Cluster.c.config["poll_interval"], ClusterConfig.model_fields["poll_interval"].default
+    return case((func.jsonb_typeof(declared) == "number", declared.as_float()), else_=float(usual))
 
 
 def _config(name: str, values: dict[str, Any]) -> "ClusterConfig":

@@ -125,6 +125,28 @@ def test_a_cluster_under_stress_is_visited_less_often(database: Database) -> Non
         assert (is_due(49), is_due(51)) == (False, True)
 
 
+@pytest.mark.parametrize(("written", "is_sound"), [("{}", True), ('{"poll_interval": "soon"}', False)])
+def test_a_cluster_whose_interval_is_no_number_is_not_forgotten(
+    database: Database, written: str, is_sound: bool
+) -> None:
+    """Others write rows, too: without one it is visited as usual, with a word there the operator is told."""
+    with database.begin() as conn:
+        other = a_cluster(conn, "other")
+        a_cluster(conn, "well")
+        conn.execute(
+            text(
+                "UPDATE clusters SET config = config - 'poll_interval' || CAST(:written AS jsonb), visited_at = :at"
+                " WHERE id = :id"
+            ),
+            {"written": written, "at": NOON, "id": other},
+        )
+        set_time(conn, NOON + timedelta(seconds=6))
+        due = [cluster.name for cluster in list_clusters(conn, "updator", due_only=True)]
+        told = conn.execute(text("SELECT subject FROM events WHERE closed_at IS NULL")).all()
+    assert due == (["other", "well"] if is_sound else ["well"])
+    assert told == ([] if is_sound else [("cluster other in updator",)])
+
+
 def test_it_is_offered_less_and_the_figures_are_told(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn, free=50, max_waiting=100)

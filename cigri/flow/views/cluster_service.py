@@ -21,6 +21,7 @@ from cigri.database.typed_rows import read_all
 from cigri.estimates.durations import BINS_PER_DOUBLING, LAST_BIN, SHORTEST_DURATION
 from cigri.estimates.speeds import FEWEST_FOR_SPEED
 from cigri.flow.cluster_states import USAGE_PERIOD, minute_of
+from cigri.flow.clusters import declared_poll_interval
 from cigri.settings.cluster_config import ClusterConfig, read_config
 from cigri.states import JobKind, JobState, Outcome
 from cigri.tables.campaigns import CampaignCluster
@@ -32,7 +33,6 @@ SAMPLE = 500  # latest starts that are looked at
 BURST = 10.0  # seconds over which starts are counted at the most; a visit sees those of several seconds at once
 USUALLY = 0.9  # of the jobs are sent in that time
 BRIEFEST_BURST = 1.0  # seconds; the clocks of clusters tell no less
-POLL_INTERVAL = float(ClusterConfig.model_fields["poll_interval"].default)
 
 
 class ClusterServiceCounts(NamedTuple):
@@ -273,9 +273,7 @@ def _burst() -> ColumnElement[float]:
 
     The longer of the cluster's own interval and the grid's last cycle, from BRIEFEST_BURST to BURST.
     """
-    declared = Cluster.c.config["poll_interval"]
-    interval = case((func.jsonb_typeof(declared) == "number", declared.as_float()), else_=POLL_INTERVAL)
-    look = func.greatest(interval, func.coalesce(ClusterRate.c.cycle, BURST))
+    look = func.greatest(declared_poll_interval(), func.coalesce(ClusterRate.c.cycle, BURST))
     return cast(func.least(func.greatest(look, BRIEFEST_BURST), BURST), DOUBLE_PRECISION)
 
 

@@ -4,6 +4,7 @@ import sys
 import time
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from cigri.api_models.campaigns import CampaignDetail
@@ -19,7 +20,7 @@ from cigri.endpoints.outputs import WRITTEN_AT_ONCE, written
 from cigri.endpoints.paging import pages
 from cigri.formats.id_ranges import read_ids
 from cigri.formats.units import localised
-from cigri.outputs.brought import Brought
+from cigri.outputs.brought import Brought, reserve
 from cigri.presentation.failure_groups import as_ranges
 from cigri.presentation.formatting import format_time
 
@@ -40,9 +41,11 @@ MOST_WRONG = 5  # sentences about what went wrong
 def main(argv: list[str]) -> int:
     """Exit status 1 when something that has been asked for is not there."""
     asked = _parse(argv)
-    with open_grid() as grid:
+    place = asked.directory or Path(f"campaign-{asked.id}")
+    with ExitStack() as held:
+        grid = held.enter_context(open_grid())
         whole = grid.call(campaign, campaign_id=asked.id)
-        place = asked.directory or Path(f"campaign-{asked.id}")
+        held.enter_context(reserve(place))
         brought, delivery = Brought(place, asked.id, whole.campaign.submitted_at), DownloadProgress()
         streams = StreamDownloader(grid, brought, delivery, asked.id, asked.streams)
         files = OutputFileDownloader(grid, brought, delivery, asked.id)

@@ -1,8 +1,11 @@
 """The directory that outputs are brought to, and the list of what of it we have made: nothing else is touched."""
 
 import errno
+import fcntl
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +18,7 @@ from cigri.outputs.confined_directory import ConfinedDirectory
 LIST = ".gridget"
 PRIVATE = 0o600
 NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)  # of file systems that have none
+NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 class Output(NamedTuple):
@@ -62,6 +66,26 @@ class OutputFile(NamedTuple):
 
 
 DownloadedItem = Output | OutputFile
+
+
+@contextmanager
+def reserve(place: Path) -> Iterator[None]:
+    """Keep a directory, made where it does not exist, for this program; raise UsageError while another has it."""
+    target = ConfinedDirectory(place)
+    try:
+        with open(target.open(LIST, os.O_RDWR | os.O_CREAT, PRIVATE), "rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UsageError(
+                    f"another gridget brings outputs to {place} now: wait until it ends, or name another directory"
+                ) from None
+            except OSError as error:
+                if error.errno not in NO_LOCKS:
+                    raise
+            yield
+    finally:
+        target.close()
 
 
 class Brought:

@@ -11,7 +11,7 @@ from cigri.cli.command import grid_user
 from cigri.database import Database
 from cigri.errors import UsageError
 from cigri.flow.archive import put_purged
-from cigri.outputs.brought import LIST, Brought, Output
+from cigri.outputs.brought import LIST, Brought, Output, reserve
 from cigri.presentation.formatting import format_size
 from tests.cli.at_work import run_campaign
 from tests.cli.conftest import AsUser
@@ -112,6 +112,20 @@ def test_tasks_that_have_not_ended_are_told_of(run: Run, database: Database) -> 
         campaign = a_campaign(conn, 3, user=grid_user())
     told = run(campaign)
     assert (told.status, "3 of 3 tasks have not ended, or never ran" in told.err) == (0, True)
+
+
+@pytest.mark.usefixtures("both_ways")
+def test_two_never_bring_into_one_directory(run: Run, database: Database, tmp_path: Path) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        campaign = a_campaign(conn, 1, user=grid_user())
+    with reserve(tmp_path / "a"):
+        told = run(campaign, "a")
+        assert (told.status, "another gridget brings outputs to a now" in told.err) == (2, True)
+        assert run(campaign, "b").status == 0
+    assert run(campaign, "a").status == 0
+    with reserve(tmp_path / "a"):
+        pass
 
 
 def test_a_list_that_was_cut_is_gone_on_with(tmp_path: Path) -> None:

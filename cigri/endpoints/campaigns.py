@@ -15,7 +15,7 @@ from cigri.api_models.campaigns import (
 from cigri.api_models.failures import ErrorView, FailureGroup
 from cigri.endpoints import Access, read_endpoint
 from cigri.endpoints.paging import FORWARDS, require_limit
-from cigri.endpoints.read_cache import once_an_instant
+from cigri.endpoints.read_cache import once_an_instant, while_unchanged
 from cigri.errors import NotFound
 from cigri.estimates.calibration import calibration
 from cigri.formats.id_ranges import read_ids
@@ -139,10 +139,19 @@ def _parts(conn: "Connection", campaign_id: int) -> list[CampaignClusterView]:
 
 def list_kinds(conn: "Connection", caller: Caller, of: CampaignView) -> list[FailureGroup]:
     """How its last tasks failed; others than the owner are not told what the tasks wrote."""
+    from cigri.flow.views.failures import find_last_event
+
+    if not of.failed:
+        return []
+    sees, mark = caller.sees(of.user), (of.failed, find_last_event(conn, of.id))
+    return while_unchanged(conn, (list_kinds, of.id, sees), mark, lambda: _kinds(conn, of.id, sees=sees))
+
+
+def _kinds(conn: "Connection", campaign_id: int, *, sees: bool) -> list[FailureGroup]:
     from cigri.flow.views.failures import list_failures
 
-    failed = list_failures(conn, of.id, MOST_FAILURES) if of.failed else []
-    if not caller.sees(of.user):
+    failed = list_failures(conn, campaign_id, MOST_FAILURES)
+    if not sees:
         failed = [failure._replace(said="") for failure in failed]
     return [failure_group(failures) for failures in group_failures(failed)]
 

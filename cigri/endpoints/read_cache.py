@@ -1,15 +1,18 @@
-"""Of one instant the same question has one answer: what several parts of a page ask is read once."""
+"""What is asked again is not read again: by several parts of a page, or by the next reader of what has not changed."""
 
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from functools import wraps
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Concatenate
 
 from cigri.endpoints import P, R
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Engine
 
-_SEEN = "cigri_seen"
+MOST_ANSWERS = 100
+_SEEN, _LATEST = "cigri_seen", "cigri_latest"
 
 
 def remembering(conn: "Connection") -> "Connection":
@@ -33,3 +36,38 @@ def once_an_instant(
         return seen[question]
 
     return read
+
+
+class LatestAnswers:
+    """The answers to the questions that were asked last, each with the mark of what it was made from."""
+
+    def __init__(self, most: int = MOST_ANSWERS) -> None:
+        self._most, self._lock = most, Lock()
+        self._answers: OrderedDict[Hashable, tuple[Hashable, Any]] = OrderedDict()
+
+    def find(self, question: Hashable, mark: Hashable, calculate: Callable[[], R]) -> R:
+        """Return the answer with that mark, which is calculated where there is none; the one asked longest ago goes."""
+        with self._lock:
+            known = self._answers.get(question)
+            if known is not None and known[0] == mark:
+                self._answers.move_to_end(question)
+                answer: R = known[1]
+                return answer
+        answer = calculate()
+        with self._lock:
+            self._answers[question] = mark, answer
+            self._answers.move_to_end(question)
+            if len(self._answers) > self._most:
+                self._answers.popitem(last=False)
+        return answer
+
+
+def keep_latest_answers(engine: "Engine") -> None:
+    """Let what `while_unchanged` gives to one reader be there for the next one in this process."""
+    engine.update_execution_options(**{_LATEST: LatestAnswers()})
+
+
+def while_unchanged(conn: "Connection", question: Hashable, mark: Hashable, calculate: Callable[[], R]) -> R:
+    """An answer that holds as long as its mark does; it is shared, and changed by nobody."""
+    latest: LatestAnswers | None = conn.get_execution_options().get(_LATEST)
+    return calculate() if latest is None else latest.find(question, mark, calculate)

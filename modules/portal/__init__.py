@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from cigri.database import Database
 from cigri.endpoints import Admitting, UploadEndpoint, list_endpoints
+from cigri.endpoints.read_cache import keep_latest_answers
 from cigri.settings.sections import Settings
 from modules.portal import cigri3, health, metrics, openapi, pages, problem_details, routes, unauthenticated_endpoints
 from modules.portal.authentication import Authenticator
@@ -36,6 +37,7 @@ def make_app(database: Database, settings: Settings, errands: DeferredResponses)
     )
     problem_details.add_to(app)
     openapi.describe(app)
+    keep_latest_answers(database.engine)
     identities, registry = Authenticator(settings.portal, database), CollectorRegistry()
     names = read_names(settings.portal.names)
     app.add_middleware(RequestGuard, names=names, proxy=identities.proxy)

@@ -24,6 +24,7 @@ MEASURED: Mapping[str, tuple[str, ...]] = {
     "matching": ("cigri/flow", "cigri/requirements", "cigri/resources", "modules/matcher.py"),
     "idle": ALL,
     "service": ALL,
+    "page": ("cigri/endpoints", "cigri/flow/views", "modules/portal"),
     "staging": ALL,
     "commands": (
         "cigri/drivers",

@@ -23,7 +23,7 @@ MOST_READ = 65536  # bytes
 class Reading(NamedTuple):
     """`streams`: the path and the cookie of each answer without an end.
 
-    `path` is asked for `rate` times a second, or, where that is 0, by AT_ONCE people, one time after the other.
+    `path` is asked for `rate` times a second, or, where that is 0, by so many people, one time after the other.
     """
 
     port: int
@@ -31,6 +31,7 @@ class Reading(NamedTuple):
     path: str
     cookie: str
     rate: float
+    people: int = AT_ONCE
 
 
 class Seen(NamedTuple):
@@ -84,8 +85,8 @@ class _Readers:
         selector.register(sys.stdin, selectors.EVENT_READ)
         print("all listen", flush=True)
         started = time.perf_counter()
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            askers = [pool.submit(self._ask) for _ in range(1 if self._told.rate else AT_ONCE)]
+        with ThreadPoolExecutor(self._told.people) as pool:
+            askers = [pool.submit(self._ask) for _ in range(1 if self._told.rate else self._told.people)]
             try:
                 while not self._over.is_set():
                     for key, _ in selector.select():

@@ -37,14 +37,14 @@ WAIT = 0.3  # seconds that gridstat may take
 def measure(
     size: int = SIZE, streams: int = STREAMS, seconds: float = SECONDS, rounds: int = ROUNDS, runs: int = RUNS
 ) -> Iterator[Row]:
-    port = _free_port()
+    port = free_port()
     with ground(portal__address=f"{HOST}:{port}") as grid, portal(grid) as (place, _), tools(grid) as given:
         tune_garbage_collector()
         users = [account.pw_name for account in islice(pwd.getpwall(), streams // OF_ONE + 1)]
         clusters = declare_clusters(grid, CLUSTERS)
         for user in islice(round_and_round(users), CAMPAIGNS):
             put(grid, "service", clusters, "sleep 1000", size // CAMPAIGNS, user)
-        cookies = [_cookie(grid, port, user) for user in users]
+        cookies = [cookie(grid, port, user) for user in users]
         paths = ["/changes?campaign=1", *(f"/changes?user={user}" for user in users)]
         listened = list(islice(zip(round_and_round(paths), round_and_round(cookies), strict=False), streams))
         cycle(given)
@@ -94,12 +94,12 @@ def _gridstat(place: Path) -> None:
     subprocess.run([PROGRAMS / "gridstat", "1"], env=environment, stdout=subprocess.DEVNULL, check=True)
 
 
-def _cookie(grid: Ground, port: int, user: str) -> str:
+def cookie(grid: Ground, port: int, user: str) -> str:
     (pair,) = signed_in(grid.database, port, user).cookies.items()
     return "=".join(pair)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]

@@ -60,6 +60,11 @@ def list_failures(conn: Connection, campaign_id: int, most: int) -> list[TaskFai
     ]
 
 
+def find_last_event(conn: Connection, campaign_id: int) -> int:
+    """The id of what was told last of a campaign, 0 where nothing was: each failure of a task is told."""
+    return conn.scalar(select(func.max(Event.c.id)).where(Event.c.campaign_id == campaign_id)) or 0
+
+
 def count_failed(conn: Connection, campaign_ids: Collection[int]) -> dict[int, int]:
     """Tasks that have failed, by campaign, of those that have any."""
     counted = (

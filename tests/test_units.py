@@ -13,13 +13,16 @@ from cigri.formats.units import (
     MEGABYTE,
     as_clock,
     as_duration,
+    as_instant,
     as_local,
     as_size,
     as_utc,
     exact_duration,
     in_seconds,
+    localised,
     read_date,
     read_duration,
+    split_instants,
 )
 
 
@@ -91,3 +94,26 @@ def test_a_date_is_told_to_many_in_utc_and_to_one_reader_by_the_clock_of_the_hos
     date = datetime(2026, 12, 1, 9, tzinfo=timezone(timedelta(hours=1)))
     assert as_utc(date) == "2026-12-01 08:00:00 UTC"
     assert as_local(date) == f"{date.astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "9999-99-99T99:99:99+00:00",
+        "2026-02-30T08:00:00+00:00",
+        "2026-12-01T24:61:00+00:00",
+        "0000-01-01T00:00:00+00:00",
+    ],
+)
+def test_what_looks_like_an_instant_and_is_none_stays_text(odd: str) -> None:
+    assert localised(f"it wrote {odd}, {odd}") == f"it wrote {odd}, {odd}"
+    there = datetime(2026, 12, 1, 8, tzinfo=UTC)
+    assert list(split_instants(f"{odd} at {as_instant(there)}.")) == [f"{odd} at ", there, "."]
+
+
+@given(st.text(st.sampled_from("0129T:-+. "), max_size=60), st.datetimes(timezones=st.just(UTC)))
+def test_no_text_is_lost_or_raises_where_instants_are_looked_for(text: str, instant: datetime) -> None:
+    sentence = f"{text}{instant.isoformat(timespec='seconds')}{text}"
+    parts = split_instants(sentence)
+    assert "".join(part if isinstance(part, str) else as_instant(part) for part in parts) == sentence
+    assert isinstance(localised(sentence), str)

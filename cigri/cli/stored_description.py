@@ -7,6 +7,7 @@ from typing import Any
 
 from cigri.endpoints.descriptions import description, parameters
 from cigri.endpoints.dispatch import GridClient
+from cigri.formats.untrusted_text import safe_json
 
 
 def show_description(grid: GridClient, campaign_id: int) -> None:
@@ -29,10 +30,10 @@ def _print_with(described: Mapping[str, Any], parameters: Iterable[object]) -> N
     sys.stdout.write(f'{_text(described).removesuffix("}").rstrip()},\n  "params": [')
     separator = "\n    "
     for parameter in parameters:
-        sys.stdout.write(separator + json.dumps(parameter, ensure_ascii=False))
+        sys.stdout.write(separator + safe_json(json.dumps(parameter, ensure_ascii=False)))
         separator = ",\n    "
     print("\n  ]\n}")
 
 
 def _text(described: Mapping[str, Any]) -> str:
-    return json.dumps(described, indent=2, ensure_ascii=False)
+    return safe_json(json.dumps(described, indent=2, ensure_ascii=False))

@@ -1,6 +1,7 @@
 """Times, sizes and dates, the same wherever people read and write them: 16 GB, 90 min, 1:30:00, 1-00:00:00."""
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
 from itertools import pairwise
@@ -134,4 +135,22 @@ def as_instant(moment: datetime) -> str:
 
 def localised(sentence: str) -> str:
     """A sentence with the instants in it as dates for a reader here."""
-    return _INSTANT.sub(lambda instant: as_local(datetime.fromisoformat(instant[0])), sentence)
+    return "".join(part if isinstance(part, str) else as_local(part) for part in split_instants(sentence))
+
+
+def split_instants(sentence: str) -> Iterator[str | datetime]:
+    """The text of a sentence and the instants in it, in turn; what looks like one and is none stays text.
+
+    Sentences quote what jobs and clusters wrote, which may be anything.
+    """
+    behind = 0
+    for found in _INSTANT.finditer(sentence):
+        try:
+            instant = datetime.fromisoformat(found[0])
+            instant.astimezone()
+        except (ValueError, OverflowError):
+            continue
+        yield sentence[behind : found.start()]
+        yield instant
+        behind = found.end()
+    yield sentence[behind:]

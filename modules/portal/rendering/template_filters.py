@@ -1,12 +1,12 @@
 """How pages write times, durations and figures; a small script puts times in the reader's zone."""
 
-import re
 from datetime import UTC, datetime
 
 from markupsafe import Markup, escape
 
 from cigri.api_models.campaigns import CampaignView
 from cigri.cli.campaigns import collecting
+from cigri.formats.units import split_instants
 from cigri.formats.untrusted_text import escape_text
 from cigri.presentation.formatting import (
     format_duration,
@@ -18,7 +18,6 @@ from cigri.presentation.formatting import (
 )
 from cigri.states import CampaignState
 
-_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
 CAMPAIGN_WORDS = {
     CampaignState.IN_TREATMENT: "running",
     CampaignState.PAUSED: "paused",
@@ -37,12 +36,8 @@ def moment(time: datetime | None) -> Markup:
 
 def timed(sentence: str) -> Markup:
     """A sentence, with the instants in it as `moment` writes them."""
-    parts = _INSTANT.split(sentence)
-    instants = [moment(datetime.fromisoformat(instant)) for instant in _INSTANT.findall(sentence)]
-    told = escape(parts[0])
-    for instant, part in zip(instants, parts[1:], strict=True):
-        told += instant + escape(part)
-    return told
+    parts = split_instants(sentence)
+    return Markup("").join(escape(part) if isinstance(part, str) else moment(part) for part in parts)
 
 
 def state_word(campaign: CampaignView) -> str:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, select, update
 
-from cigri.database import Database, server_time
+from cigri.database import Database, interval, server_time
 from cigri.database.virtual import VirtualTimeDatabase
 from cigri.drivers import Capacity
 from cigri.eligibility.quotas import QuotaRule
@@ -27,6 +27,7 @@ from cigri.lifecycle import CYCLE
 from cigri.lifecycle.verdicts import AttemptCounts, decide_verdict
 from cigri.settings.sections import JobSettings
 from cigri.states import CampaignType, EventLevel, JobState, Outcome, TaskState
+from cigri.tables.jobs import Job
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -111,7 +112,9 @@ def end_jobs(
     reason: str = "",
     node: str = "node-1",
 ) -> None:
-    """Each task of these jobs ends so; a task that is given up gets its event."""
+    """Each task of these jobs ends so after these seconds, as was submitted before; one that is given up is told of."""
+    began = func.now() - interval(seconds)
+    conn.execute(update(Job).where(Job.c.id.in_(job_ids)).values(submitted_at=func.least(Job.c.submitted_at, began)))
     campaigns = {job.job_id: job.campaign_id for job in list_watched(conn, cluster_id)}
     kinds = {job.job_id: job.kind for job in list_watched(conn, cluster_id)}
     started = server_time(conn).timestamp() - seconds

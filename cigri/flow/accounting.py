@@ -13,25 +13,31 @@ from sqlalchemy import (
     Interval,
     Table,
     and_,
+    case,
     cast,
     column,
     delete,
     exists,
+    false,
     func,
     literal,
     or_,
     select,
+    true,
     union_all,
 )
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, insert
 from sqlalchemy.sql.dml import Insert
 from sqlalchemy.sql.elements import ColumnElement
-from sqlalchemy.sql.selectable import CTE, FromClause, Select
+from sqlalchemy.sql.selectable import CTE, FromClause, Select, Subquery
 
 from cigri.api_models.metrics import AccountingEntry, UsedWork
+from cigri.database import interval
 from cigri.database.typed_rows import null_column, read_all
 from cigri.eligibility.quotas import BEST_EFFORT
 from cigri.flow.fair_share_usage import USED
+from cigri.formats.units import DAY
+from cigri.lifecycle.verdicts import NEVER_RAN
 from cigri.states import Outcome
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
@@ -65,23 +71,22 @@ def archived(ended: FromClause) -> Insert:
 def _shares(ended: FromClause) -> Select[*tuple[Any, ...]]:
     """Of each day, user and so on what they add: ACCOUNTED_ALIKE and ADDED_UP."""
     a_day = cast(literal("1 day"), Interval)
-    earliest = ended.c.ended_at - cast(literal(f"{LONGEST_JOB} days"), Interval)
-    began = func.greatest(func.least(ended.c.started_at, ended.c.ended_at), earliest)
+    began = ended.c.ended_at - interval(func.least(ended.c.ran_seconds, LONGEST_JOB * DAY))
     series = func.generate_series(func.date_trunc("day", began), ended.c.ended_at, a_day)
     days = series.table_valued(column("day", Accounting.c.day.type)).render_derived(name="days")
-    day, part = days.c.day, CampaignCluster.c
-    within = func.least(ended.c.ended_at, day + a_day) - func.greatest(ended.c.started_at, day)
+    day, part, parts = days.c.day, CampaignCluster.c, _parts(ended)
+    within = func.least(ended.c.ended_at, day + a_day) - func.greatest(began, day)
     each = (
         select(
             day.label("day"),
             Campaign.c.grid_user,
             func.coalesce(Project.c.name, "").label("project"),
             Cluster.c.name.label("cluster"),
-            ended.c.outcome,
-            exists().where(Attempt.c.job_id == ended.c.id, Attempt.c.is_replica).label("is_replica"),
-            (day == func.date_trunc("day", ended.c.ended_at)).label("is_last"),
+            parts.c.outcome,
+            parts.c.is_replica,
+            and_(parts.c.is_end, day == func.date_trunc("day", ended.c.ended_at)).label("is_end"),
             func.coalesce(part.settings["type"].astext, BEST_EFFORT).label("type"),
-            (ended.c.width * func.greatest(func.extract("epoch", within), 0.0)).label("used"),
+            (parts.c.share * ended.c.width * func.greatest(func.extract("epoch", within), 0.0)).label("used"),
             (ended.c.width * ended.c.walltime).label("asked"),
         )
         .select_from(ended)
@@ -90,13 +95,36 @@ def _shares(ended: FromClause) -> Select[*tuple[Any, ...]]:
         .join(CampaignCluster, and_(part.campaign_id == ended.c.campaign_id, part.cluster_id == ended.c.cluster_id))
         .outerjoin(Project, Project.c.id == Campaign.c.project_id)
         .join(days, literal(True))
-        .where(ended.c.started_at.is_not(None))
+        .join(parts, parts.c.job_id == ended.c.id)
+        .where(ended.c.ran_seconds.is_not(None))
         .subquery("each")
     )
     group = [each.c[name] for name in ACCOUNTED_ALIKE]
-    asked = func.coalesce(cast(func.sum(each.c.asked).filter(each.c.is_last), DOUBLE_PRECISION), 0.0)
-    sums = func.count().filter(each.c.is_last), func.sum(each.c.used), asked
+    asked = func.coalesce(cast(func.sum(each.c.asked).filter(each.c.is_end), DOUBLE_PRECISION), 0.0)
+    sums = func.count().filter(each.c.is_end), func.sum(each.c.used), asked
     return select(*group, *(sum.label(name) for sum, name in zip(sums, ADDED_UP, strict=True))).group_by(*group)
+
+
+def _parts(ended: FromClause) -> Subquery:
+    """By job_id: its end, which is one job of its outcome, and its tasks by how each ended, with a share of its time.
+
+    A task of which no record tells has what the others leave of it; a job that carried none has its time for itself.
+    """
+    job, row = ended.c.id.label("job_id"), Attempt.c
+    ran = and_(row.job_id == ended.c.id, row.outcome.not_in(NEVER_RAN))
+    known = func.coalesce(func.sum(row.seconds).over(partition_by=row.job_id), 0.0)
+    unknown = func.count().filter(row.seconds.is_(None)).over(partition_by=row.job_id)
+    left = func.greatest(ended.c.ran_seconds - known, 0.0) / func.greatest(unknown, 1)
+    lasted = func.coalesce(row.seconds, left).label("seconds")
+    each = select(job, row.outcome, row.is_replica, lasted).join_from(ended, Attempt, ran).subquery("each_task")
+    total, tasks = (sum.over(partition_by=each.c.job_id) for sum in (func.sum(each.c.seconds), func.count()))
+    share = case((total > 0, each.c.seconds / total), else_=literal(1.0) / tasks)
+    of_tasks = select(each.c.job_id, each.c.outcome, each.c.is_replica, share.label("share"), false().label("is_end"))
+    is_replica = exists().where(row.job_id == ended.c.id, row.is_replica).label("is_replica")
+    alone = case((exists().where(ran), 0.0), else_=1.0).label("share")
+    return union_all(of_tasks, select(job, ended.c.outcome, is_replica, alone, true().label("is_end"))).subquery(
+        "parts"
+    )
 
 
 def add_up_accounting(conn: Connection, longest: int = MANY_NEWS) -> None:
@@ -158,7 +186,7 @@ def rebuild(conn: Connection) -> list[Correction]:
 def _differing() -> CTE:
     """Of ACCOUNTED_ALIKE those that differ: ADDED_UP as it should be, and as accounting `had_` it."""
     ended = select(*(Job.c[name] for name in ("id", "cluster_id", "outcome", *USED))).where(Job.c.outcome.is_not(None))
-    due = union_all(_sums_in(ArchivedAccounting), _shares(ended.subquery("ended"))).subquery("due")
+    due = union_all(_sums_in(ArchivedAccounting), _shares(ended.cte("ended"))).subquery("due")
     none = literal(0, BigInteger), literal(0.0, DOUBLE_PRECISION), literal(0.0, DOUBLE_PRECISION)
     had = [nothing.label(f"had_{name}") for name, nothing in zip(ADDED_UP, none, strict=True)]
     row = Accounting.c

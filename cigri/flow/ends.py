@@ -25,10 +25,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, Insert, insert
 from sqlalchemy.sql.dml import Update
+from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import CTE, Select
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import bound_values_table, rows_as_json
+from cigri.database import bound_values_table, interval, rows_as_json
 from cigri.flow.accounting import accounted
 from cigri.flow.campaign_totals import changed_totals, totals
 from cigri.flow.fair_share_usage import USED, used
@@ -41,6 +42,7 @@ from cigri.flow.task_durations import record_durations
 from cigri.lifecycle.verdicts import FAULT_OF_TASK, NEVER_RAN, STAYS, TRIED_ELSEWHERE, TaskVerdict
 from cigri.states import ATTEMPT_LIFE, TASK_LIFE, CampaignState, JobKind, JobState, Outcome, StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Completion
+from cigri.tables.clusters import Cluster
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
 from cigri.tables.transitions import transition_each, transition_to
@@ -73,7 +75,9 @@ JOBS: Mapping[str, TypeEngine[Any]] = {
     "node": Text(),
     "reason": Text(),
     "started": DOUBLE_PRECISION(),
+    "lasted": DOUBLE_PRECISION(),
 }
+CLOCKS_SLACK = 60.0  # seconds by which what a cluster tells may contradict what was seen of it
 
 
 class EndedAttempt(NamedTuple):
@@ -99,6 +103,8 @@ class EndedAttempt(NamedTuple):
 
 
 class EndedJob(NamedTuple):
+    """`started` in epoch seconds of the cluster's clock; `lasted`: seconds, if more is told than its tasks' records."""
+
     job_id: int
     campaign_id: int
     kind: JobKind
@@ -107,6 +113,7 @@ class EndedJob(NamedTuple):
     node: str
     reason: str
     started: float | None
+    lasted: float | None = None
 
 
 def put_ended(
@@ -252,7 +259,7 @@ def _end_jobs(conn: Connection, jobs: Sequence[EndedJob]) -> set[int]:
     """
     if not jobs:
         return set()
-    ended = [(j.job_id, j.outcome, j.exit_code, j.node, j.reason, j.started) for j in jobs]
+    ended = [(j.job_id, j.outcome, j.exit_code, j.node, j.reason, j.started, j.lasted) for j in jobs]
     return set(conn.scalars(_jobs_ended(), {"ended": rows_as_json(JOBS, ended)}))
 
 
@@ -260,6 +267,7 @@ def _end_jobs(conn: Connection, jobs: Sequence[EndedJob]) -> set[int]:
 def _jobs_ended() -> Select[int]:
     ended = bound_values_table("ended", JOBS)
     begun = select(func.min(Attempt.c.started_at)).where(Attempt.c.job_id == Job.c.id).scalar_subquery()
+    started = func.coalesce(begun, func.to_timestamp(ended.c.started), Job.c.started_at)
     is_success = ended.c.outcome == Outcome.SUCCESS.value
     outcome = cast(ended.c.outcome, Job.c.outcome.type)
     over = (
@@ -272,8 +280,9 @@ def _jobs_ended() -> Select[int]:
             ),
             node=func.coalesce(func.nullif(ended.c.node, ""), Job.c.node),
             reason=func.nullif(ended.c.reason, ""),
-            started_at=func.coalesce(begun, func.to_timestamp(ended.c.started), Job.c.started_at),
+            started_at=case((started.is_not(None), func.greatest(func.least(started, func.now()), Job.c.submitted_at))),
             ended_at=func.now(),
+            ran_seconds=_ran_seconds(ended.c.lasted),
         )
         .returning(*(Job.c[name] for name in ("id", "cluster_id", "outcome", *USED)))
         .cte("over")
@@ -284,6 +293,25 @@ def _jobs_ended() -> Select[int]:
         accounted(over).cte("accounted"),
         closing(ended).cte("closed"),
     )
+
+
+def _ran_seconds(lasted: ColumnElement[float | None]) -> ColumnElement[float]:
+    """How long a job ran: by the clock of its node, from the first of its tasks' records to the last, or as is told.
+
+    It is never longer than since it was submitted, nor shorter, but for CLOCKS_SLACK, than it was seen to run, and just
+    so long where nothing is told. What it stood still does not count. NULL where it was neither seen nor told of.
+    """
+    end = Attempt.c.started_at + interval(Attempt.c.seconds)
+    records = select(func.extract("epoch", func.max(end) - func.min(Attempt.c.started_at)))
+    told = func.coalesce(lasted, records.where(Attempt.c.job_id == Job.c.id).correlate(Job).scalar_subquery())
+    visited = select(Cluster.c.visited_at).where(Cluster.c.id == Job.c.cluster_id).correlate(Job).scalar_subquery()
+    seen = func.extract("epoch", func.least(visited, Job.c.missing_since) - Job.c.running_from)
+    least = case((told.is_not(None), seen - CLOCKS_SLACK), (Job.c.running_from.is_not(None), func.greatest(seen, 0.0)))
+    most = func.extract("epoch", func.now() - Job.c.submitted_at)
+    stands = func.coalesce(func.extract("epoch", func.now() - Job.c.halted_since), 0.0)
+    halted = case((Job.c.running_from.is_not(None), Job.c.halted_seconds + stands), else_=0.0)
+    ran = func.least(func.greatest(told, least), most)
+    return case((func.coalesce(told, least).is_not(None), func.greatest(ran - halted, 0.0)))
 
 
 def _worse(field: Column[Any]) -> ScalarSelect[Any]:

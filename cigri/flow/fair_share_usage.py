@@ -18,23 +18,22 @@ from cigri.tables.grid import Project
 from cigri.tables.jobs import Job
 from cigri.tables.sharing import Usage
 
-USED = ("campaign_id", "width", "walltime", "started_at", "ended_at")
+USED = ("campaign_id", "width", "walltime", "ran_seconds", "ended_at")
 
 
 def used(ended: FromClause) -> Insert:
-    """What jobs used that have just ended, of which `ended` has the id and USED; those that never started: nothing."""
-    lasted = func.greatest(func.extract("epoch", ended.c.ended_at - ended.c.started_at), 0.0)
+    """What jobs used that have just ended, of which `ended` has the id and USED; those that never ran: nothing."""
     sums = (
         select(
             Campaign.c.grid_user,
             Campaign.c.project_id,
-            func.sum(ended.c.width * lasted),
+            func.sum(ended.c.width * ended.c.ran_seconds),
             func.sum(ended.c.width * ended.c.walltime),
             func.now(),
         )
         .select_from(ended)
         .join(Campaign, Campaign.c.id == ended.c.campaign_id)
-        .where(ended.c.started_at.is_not(None), ended.c.ended_at.is_not(None))
+        .where(ended.c.ran_seconds.is_not(None))
         .group_by(Campaign.c.grid_user, Campaign.c.project_id)
     )
     return insert(Usage).from_select(["grid_user", "project_id", "used", "asked", "at"], sums)
@@ -56,7 +55,8 @@ def list_usage(conn: Connection, half_life: float) -> dict[tuple[str, str], Cons
 def _sums(half_life: float) -> Select[*tuple[Any, ...]]:
     weight = _weight(half_life)
     ended = select(Usage.c.grid_user, Usage.c.project_id, Usage.c.used * weight, Usage.c.asked * weight)
-    so_far = func.greatest(func.extract("epoch", func.now() - Job.c.started_at), 0.0)
+    halted = Job.c.halted_seconds + func.coalesce(func.extract("epoch", func.now() - Job.c.halted_since), 0.0)
+    so_far = func.greatest(func.extract("epoch", func.now() - Job.c.started_at) - halted, 0.0)
     running = (
         select(Campaign.c.grid_user, Campaign.c.project_id, Job.c.width * so_far, Job.c.width * Job.c.walltime)
         .join(Campaign, Campaign.c.id == Job.c.campaign_id)

@@ -175,6 +175,7 @@ def _seen() -> Update:
             remote_id=listed.c.remote_id,
             node=func.nullif(listed.c.node, ""),
             started_at=case((running, func.coalesce(Job.c.started_at, _begun(listed))), else_=None),
+            running_from=case((running, func.coalesce(Job.c.running_from, func.now())), else_=None),
             missing_since=None,
             reason=None,
             halted_since=case((listed.c.is_halted, func.coalesce(Job.c.halted_since, func.now())), else_=None),

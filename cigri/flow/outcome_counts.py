@@ -27,12 +27,12 @@ def attempts_counted(ended: FromClause) -> Insert:
 
 
 def jobs_counted(ended: FromClause) -> Insert:
-    """Of jobs that have just ended: `ended` has their id, cluster_id, outcome, width, started_at and ended_at."""
+    """Of jobs that have just ended: `ended` has their id, cluster_id, outcome, width and ran_seconds."""
     is_replica = exists().where(Attempt.c.job_id == ended.c.id, Attempt.c.is_replica)
-    lasted = func.greatest(func.extract("epoch", ended.c.ended_at - ended.c.started_at), 0.0)
-    each = select(
-        ended.c.cluster_id, ended.c.outcome, is_replica.label("is_replica"), (ended.c.width * lasted).label("used")
-    ).subquery("each")
+    used = ended.c.width * ended.c.ran_seconds
+    each = select(ended.c.cluster_id, ended.c.outcome, is_replica.label("is_replica"), used.label("used")).subquery(
+        "each"
+    )
     counts = select(
         each.c.cluster_id,
         each.c.outcome,

@@ -46,6 +46,8 @@ Batch = table(
 class JobColumns(NumberedColumns):
     """One attempt on one cluster: element `array_index` of a batch, carrying one or several tasks (attempts).
 
+    `running_from`: when it was seen to run for the first time. `ran_seconds`: how long it ran by one clock, but for the
+    time that it stood still; None of one that never ran, as far as is known.
     `halted_since`: the batch system holds it in the queue, or has suspended it; `halted_seconds` it has lost so before,
     since it was submitted or, once it runs, since it was started.
     """
@@ -71,6 +73,8 @@ class JobColumns(NumberedColumns):
     exit_code: Named[int | None]
     halted_since: Named[datetime | None]
     halted_seconds: Named[float] = Column(server_default="0")
+    running_from: Named[datetime | None]
+    ran_seconds: Named[float | None]
 
 
 Job = table(
@@ -83,6 +87,7 @@ Job = table(
     ),
     CheckConstraint("(state = 'ended') = (outcome IS NOT NULL)", name="ended_has_outcome"),
     CheckConstraint("(state = 'ended') = (ended_at IS NOT NULL)", name="ended_at"),
+    CheckConstraint("ran_seconds >= 0 AND (ran_seconds IS NULL OR state = 'ended')", name="ran_seconds"),
     CheckConstraint("(batch_id IS NULL) = (array_index IS NULL)", name="batch_and_index"),
     CheckConstraint("state IN ('to_launch', 'ended') OR batch_id IS NOT NULL", name="submitted_has_batch"),
     CheckConstraint("state <> 'to_launch' OR batch_id IS NULL", name="to_launch_has_no_batch"),

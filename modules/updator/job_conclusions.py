@@ -311,6 +311,9 @@ def _job_end(
     if end.job.kind is not JobKind.TASKS and outcome in (Outcome.RESUBMIT, Outcome.RESUBMIT_END):
         outcome = Outcome.FAILURE
     started = min((record.started for record in records.values() if record.started is not None), default=None)
+    lasted = end.seconds
+    if end.job.kind is not JobKind.TASKS and records:
+        lasted = sum(record.seconds or 0.0 for record in records.values())
     return EndedJob(
         end.job.job_id,
         end.job.campaign_id,
@@ -320,4 +323,5 @@ def _job_end(
         end.node,
         end.reason,
         started,
+        lasted,
     )

@@ -77,6 +77,23 @@ def look(
     return findings, decide_ends(findings, carried, sight.records, LIMITS, {7: journal} if journal else {})
 
 
+@pytest.mark.parametrize("kind", JobKind)
+def test_the_seconds_of_the_batch_system_are_told_where_it_has_them(kind: JobKind) -> None:
+    past = replace(remote(RemoteJobState.SUCCEEDED, 0), started=1000.0, ended=1042.0)
+    _, ends = look(a_job(missing=121, kind=kind), past=past)
+    assert [job.lasted for job in ends.jobs] == [42.0]
+
+
+def test_a_job_whose_tasks_have_records_is_counted_by_them() -> None:
+    _, ends = look(a_job(), records=(a_record(),))
+    assert [job.lasted for job in ends.jobs] == [None]
+
+
+def test_a_step_has_the_seconds_of_its_record() -> None:
+    _, ends = look(a_job(kind=JobKind.PROLOGUE), records=(a_record(),))
+    assert [job.lasted for job in ends.jobs] == [2.5]
+
+
 def outcome(ends: VisitEnds) -> Outcome:
     assert len(ends.jobs) == 1
     return ends.jobs[0].outcome

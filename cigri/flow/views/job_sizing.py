@@ -207,7 +207,7 @@ def _crew() -> LateralFromClause:
 def _recent() -> LateralFromClause:
     """Of a share's RECENT jobs that ended last: when each started, how many were killed, the seconds of them all."""
     last = (
-        select(Job.c.started_at, Job.c.ended_at, Job.c.outcome)
+        select(Job.c.started_at, Job.c.ran_seconds, Job.c.outcome)
         .where(_is_here(), Job.c.state == JobState.ENDED, Job.c.started_at.is_not(None))
         .order_by(Job.c.id.desc())
         .limit(RECENT)
@@ -217,5 +217,5 @@ def _recent() -> LateralFromClause:
     return select(
         func.array_agg(func.extract("epoch", last.c.started_at)).label("starts"),
         func.count().filter(last.c.outcome.in_(DEATHS)).label("deaths"),
-        func.sum(func.extract("epoch", last.c.ended_at - last.c.started_at)).label("lived"),
+        func.sum(last.c.ran_seconds).label("lived"),
     ).lateral()

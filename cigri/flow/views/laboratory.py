@@ -182,7 +182,7 @@ def list_ended_tasks(conn: Connection) -> list[EndedTask]:
 def list_lost(conn: Connection) -> dict[str, LostCoreSeconds]:
     """By cluster name; one where no attempt has lost is left out."""
     part = CampaignCluster
-    lasted = func.coalesce(Attempt.c.seconds, func.extract("epoch", Job.c.ended_at - Job.c.started_at), 0.0)
+    lasted = func.coalesce(Attempt.c.seconds, Job.c.ran_seconds, 0.0)
     work = cast(func.coalesce(func.sum(lasted * part.c.width), 0.0), Float)
     killed = cast(func.coalesce(func.sum(lasted * part.c.width).filter(Attempt.c.exit_code.is_(None)), 0.0), Float)
     lost = conn.execute(

@@ -16,7 +16,7 @@ def count_replicas(conn: Connection, campaign_id: int) -> ReplicaStatistics:
     """Of a campaign that is not archived; all 0 of any other."""
     part = CampaignCluster
     here = and_(part.c.campaign_id == Job.c.campaign_id, part.c.cluster_id == Job.c.cluster_id)
-    lasted = func.coalesce(Attempt.c.seconds, func.extract("epoch", Job.c.ended_at - Job.c.started_at), 0.0)
+    lasted = func.coalesce(Attempt.c.seconds, Job.c.ran_seconds, 0.0)
     lost = func.sum(lasted * part.c.width).filter(Attempt.c.outcome == Outcome.SUPERSEDED)
     statement = (
         select(

@@ -79,8 +79,8 @@ def list_stragglers(conn: Connection, campaign_id: int, limit: int) -> list[Stra
 def sum_wasted_core_seconds(conn: Connection, campaign_id: int) -> float:
     """Core-seconds that the replicas of a campaign have run, those that run now so far."""
     part = CampaignCluster
-    end = func.coalesce(Job.c.ended_at, func.now())
-    ran = func.coalesce(Attempt.c.seconds, func.extract("epoch", end - Job.c.started_at), 0.0)
+    so_far = case((Job.c.state != JobState.ENDED, func.extract("epoch", func.now() - Job.c.started_at)))
+    ran = func.coalesce(Attempt.c.seconds, Job.c.ran_seconds, so_far, 0.0)
     total = (
         select(cast(func.coalesce(func.sum(func.greatest(ran, 0.0) * part.c.width), 0.0), DOUBLE_PRECISION))
         .select_from(Attempt)

@@ -37,8 +37,7 @@ from cigri.database.typed_rows import null_column, read_all
 from cigri.eligibility.quotas import BEST_EFFORT
 from cigri.flow.fair_share_usage import USED
 from cigri.formats.units import DAY
-from cigri.lifecycle.verdicts import NEVER_RAN
-from cigri.states import Outcome
+from cigri.states import NEVER_RAN, Outcome
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Project

@@ -39,8 +39,18 @@ from cigri.flow.parcels import NewParcel, put_parcels
 from cigri.flow.profiles import TaskResourceUse, changed_profile, profile
 from cigri.flow.replicas import ReplicatedTask, lock_replicated, supersede
 from cigri.flow.task_durations import record_durations
-from cigri.lifecycle.verdicts import FAULT_OF_TASK, NEVER_RAN, STAYS, TRIED_ELSEWHERE, TaskVerdict
-from cigri.states import ATTEMPT_LIFE, TASK_LIFE, CampaignState, JobKind, JobState, Outcome, StepState, TaskState
+from cigri.lifecycle.verdicts import FAULT_OF_TASK, STAYS, TRIED_ELSEWHERE, TaskVerdict
+from cigri.states import (
+    ATTEMPT_LIFE,
+    NEVER_RAN,
+    TASK_LIFE,
+    CampaignState,
+    JobKind,
+    JobState,
+    Outcome,
+    StepState,
+    TaskState,
+)
 from cigri.tables.campaigns import Campaign, CampaignCluster, Completion
 from cigri.tables.clusters import Cluster
 from cigri.tables.jobs import Attempt, Job

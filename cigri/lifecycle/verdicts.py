@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from cigri.drivers import RemoteJobState
 from cigri.settings.sections import JobSettings
-from cigri.states import KillReason, Outcome, TaskState
+from cigri.states import NEVER_RAN, KillReason, Outcome, TaskState
 
 EXIT_RESUBMIT = 66
 EXIT_RESUBMIT_END = 67
@@ -23,7 +23,6 @@ SIGNALLED = 128
 FAULT_OF_TASK = frozenset({Outcome.FAILURE, Outcome.WALLTIME, Outcome.OUT_OF_MEMORY})
 TRIED_ELSEWHERE = FAULT_OF_TASK | {Outcome.NODE_FAILURE, Outcome.LOST}
 """After these the next attempt is better made on another cluster: it may be this one that does not suit the task."""
-NEVER_RAN = frozenset({Outcome.WITHDRAWN, Outcome.REFUSED})
 FREE = NEVER_RAN | {Outcome.SUPERSEDED}
 ON_REQUEST = frozenset({Outcome.RESUBMIT, Outcome.RESUBMIT_END})
 ASKED_TO_END = frozenset({"exit", "terminated", "walltime"})

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 from cigri.api_models.changes import ChangeConfirmation
 from cigri.api_models.clusters import DeclaredCluster, FallbackDecision
 from cigri.endpoints import Access, DeferredResponse, change_endpoint, cluster_question_endpoint, read_endpoint
-from cigri.errors import Forbidden, NotFound, TransportError, UnreadableOutput, UsageError
+from cigri.errors import NotFound, TransportError, UnreadableOutput, UsageError
 from cigri.formats.units import as_utc
-from cigri.identity.callers import SUPERUSER, AccessScope, Caller
+from cigri.identity.callers import AccessScope, Caller
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -91,13 +91,16 @@ def map_account(
     conn: "Connection", caller: Caller, *, cluster: str, user: str, account: str = ""
 ) -> ChangeConfirmation:
     """The account that runs a grid user's jobs there from the next submission on; empty: that of the same name."""
-    from cigri.flow.clusters import map_user
+    from cigri.flow.clusters import list_every_cluster, map_user
+    from cigri.identity.special_accounts import require_may_map_to
+    from cigri.settings.loading import load
     from cigri.settings.ssh_address import ACCOUNT
 
-    if account == SUPERUSER != caller.user:
-        raise Forbidden(f"only {SUPERUSER} lets jobs run as {SUPERUSER}, and you are {caller.user}")
     if account and not ACCOUNT.fullmatch(account):
         raise UsageError(f"{account!r} cannot be the name of an account")
+    if account:
+        gateway_accounts = {each.config.ssh.account for each in list_every_cluster(conn) if each.config.ssh}
+        require_may_map_to(caller, account, gateway_accounts, load().portal.min_mapped_uid)
     if not 0 < len(user) <= LONGEST_NAME or not user.isprintable():
         raise UsageError(f"{user[:LONGEST_NAME]!r} cannot be the name of a user")
     map_user(conn, cluster, user, account)

@@ -242,6 +242,12 @@ class PortalSettings(SettingsSection):
         "nothing",
         description="what members of the owner's group (that of the account) may do with a campaign as its owner may",
     )
+    min_mapped_uid: int = Field(
+        1000,
+        ge=0,
+        description="lowest number of an account of this host as which an operator may let jobs run; for those below, "
+        "for the grid's own account and for gateway accounts it takes root",
+    )
     largest_submission: int = Field(
         1024, gt=0, description="MB that a submission may have, kept in $TMPDIR while it arrives"
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import ARRAY, Column, Enum, String, inspect, update
+from sqlalchemy import ARRAY, Column, Enum, String, inspect, text, update
 from sqlalchemy.exc import DataError, IntegrityError
 
 from cigri.database import Database
@@ -21,7 +21,7 @@ WORDS: Mapping[str, str] = {
     "much": "long " * 20_000,
     "other letters": "\u00e9\u4e16\U0001f600",
 }
-OURS = {"browser_sessions", "tokens", "grid", "alembic_version"}
+OURS = {"browser_sessions", "tokens", "grid", "audit_chain", "alembic_version"}
 """Tables that hold nothing but what the grid wrote itself, without which nobody is let in."""
 CONSTANTS = {"events.code"}
 """Columns that hold words of the program, none of which anybody chooses."""
@@ -33,6 +33,7 @@ def put_everywhere(database: Database, word: str) -> set[str]:
     """Put a word where text of others stands, in all rows that may hold it; give the columns, as table.column."""
     written = set()
     with database.begin() as conn:
+        conn.execute(text("ALTER TABLE audit DISABLE TRIGGER USER"))  # which let it only be added to
         there = set(inspect(conn).get_table_names())
         for table in everything().sorted_tables:
             for column in table.columns if table.name in there - OURS else ():

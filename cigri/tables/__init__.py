@@ -8,6 +8,7 @@ from pkgutil import iter_modules
 
 from sqlalchemy import MetaData, event
 
+from cigri.tables.audit_triggers import create_audit_chain
 from cigri.tables.columns import metadata
 from cigri.tables.task_count_triggers import create_counting
 
@@ -16,6 +17,7 @@ def everything() -> MetaData:
     """The metadata with every table."""
     for module in iter_modules(__path__):
         import_module(f"{__name__}.{module.name}")
-    if not event.contains(metadata, "after_create", create_counting):
-        event.listen(metadata, "after_create", create_counting)
+    for create in (create_counting, create_audit_chain):
+        if not event.contains(metadata, "after_create", create):
+            event.listen(metadata, "after_create", create)
     return metadata

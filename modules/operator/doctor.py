@@ -16,7 +16,7 @@ from cigri.installation import database_place, database_url, free_space
 from cigri.presentation import health_checks
 from cigri.settings.loading import load, load_effective
 from cigri.settings.sections import Settings
-from modules.operator import adoption, data_directory, db, installation_health, job_differences
+from modules.operator import adoption, audit_chain, data_directory, db, installation_health, job_differences
 from modules.operator.health_checks import HealthCheckList
 
 ADVICE = (
@@ -31,15 +31,25 @@ def run(argv: list[str]) -> int:
         "cigri doctor",
         "Check what must always be true, then what is late, old or stuck.\n"
         "Exit status 1: a promise is broken; what is only marked with ! does not count.",
-        "  cigri doctor\n  cigri doctor --clusters\n  cigri doctor --clusters --adopt\n  cigri doctor --json",
+        "  cigri doctor\n  cigri doctor --clusters\n  cigri doctor --clusters --adopt\n  cigri doctor --audit\n"
+        "  cigri doctor --json",
     )
     parser.add_argument("--clusters", action="store_true", help="ask every cluster for jobs of ours that nobody knows")
     parser.add_argument(
         "--adopt", action="store_true", help="take over what --clusters finds of a life of this grid before a restore"
     )
     parser.add_argument("--kill-orphans", action="store_true", help="kill the jobs that --clusters finds, and are left")
+    parser.add_argument(
+        "--audit", action="store_true", help="verify the chain of hashes of the audit trail, and print its head"
+    )
+    parser.add_argument(
+        "--since", metavar="HEAD", help="with --audit: the trail goes on from this head, which was kept elsewhere"
+    )
     parser.add_argument("--json", action="store_true", help="for programs")
     options = parser.parse_args(argv)
+    if options.since is not None and not options.audit:
+        parser.error("--since goes with --audit")
+    options.since = None if options.since is None else audit_chain.parse_head(options.since)
     if (options.kill_orphans or options.adopt) and not options.clusters:
         parser.error("--kill-orphans and --adopt go with --clusters")
     checks = HealthCheckList(prints=not options.json)
@@ -63,6 +73,8 @@ def _check(settings: Settings, checks: HealthCheckList, options: Namespace) -> N
             _promises(conn, checks)
             events = list_old_events(conn, health_checks.OLD_EVENT)
             stuck = list_stuck(conn)
+        if options.audit:
+            _audit(database, checks, options.since)
         if options.clusters:
             with database.begin() as conn:
                 require_grid_identity(conn, database_place(settings))
@@ -84,6 +96,12 @@ def _promises(conn: Connection, checks: HealthCheckList) -> None:
         what = str(column) if getattr(column, "table", None) is not None else "campaigns.id"
         examples = ", ".join(map(str, finding.examples))
         checks.tell(rule, [f"{finding.times} times, {what} {examples}", *ADVICE], CheckStatus.BROKEN)
+
+
+def _audit(database: Database, checks: HealthCheckList, since: audit_chain.AuditHead | None) -> None:
+    with database.snapshot() as conn:
+        verdict = audit_chain.verify(conn, since)
+    checks.tell(f"the audit trail is as it was written, up to {verdict.head}", verdict.wrong, CheckStatus.BROKEN)
 
 
 def _clusters(database: Database, checks: HealthCheckList, *, adopts: bool, kills: bool) -> None:

@@ -40,7 +40,7 @@ from cigri.settings.sections import NodeSettings, PortalSettings, Settings
 from cigri.ssh_keys.public_keys import read_public_key
 from cigri.states import CampaignState, Outcome, PrincipalKind
 from cigri.tables import everything
-from cigri.tables.audit import Audit
+from cigri.tables.audit import Audit, AuditChain
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.tokens import Token
 from modules.portal import make_app
@@ -237,7 +237,7 @@ def declared_by_operators(conn: Connection) -> None:
 
 def rows(conn: Connection) -> dict[str, list[str]]:
     """All that the database holds, but for the audit trail."""
-    tables = [table for table in everything().sorted_tables if table is not Audit]
+    tables = [table for table in everything().sorted_tables if table not in (Audit, AuditChain)]
     return {table.name: sorted(map(str, conn.execute(select(table)))) for table in tables}
 
 

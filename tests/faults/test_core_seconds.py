@@ -13,11 +13,12 @@ from tests.grid import Grid, Site, until
 
 pytestmark = pytest.mark.cluster
 
-JOBS, SECONDS = 6, 40
+JOBS, SECONDS = 6, 60
 LATE = 20  # seconds after the last end
 CLOSE = 0.02
-ITS_OWN = {"delta": 6.0}
-"""Seconds of each job that OAR books before it has started it on its node, and after it has ended there."""
+STARTING = {"beta": 2.0, "gamma": 2.0}
+"""Seconds that are booked before a job has started on its node and after it has ended there, of the job that waited
+least: on a busy machine others wait longer. OAR books what its server takes, too: four seconds, or fifteen."""
 
 
 class Booked(NamedTuple):
@@ -71,10 +72,11 @@ def test_what_is_accounted_is_what_the_batch_system_accounts(request: pytest.Fix
         return len(booked) == JOBS and float(grid.site.sh("date +%s")) > max(one.end for one in booked) + LATE
 
     until(has_ended_for_a_while)
-    theirs = sum(one.cores * one.seconds for one in BOOKS[name](grid.site, tag))
-    its_own = JOBS * ITS_OWN.get(name, 0.0)
+    theirs = [one.cores * one.seconds for one in BOOKS[name](grid.site, tag)]
     grid.run_to_end()
     with grid.database.begin() as conn:
         (ours,) = list_accounted(conn, 2)
-    assert theirs * (1 - CLOSE) - its_own <= ours.well <= theirs * (1 + CLOSE)
+    assert JOBS * SECONDS <= ours.well <= sum(theirs) * (1 + CLOSE)
+    if name in STARTING:
+        assert JOBS * (min(theirs) * (1 - CLOSE) - STARTING[name]) <= ours.well
     assert ours.lost == 0

@@ -9,6 +9,7 @@ from cigri.cli.grid_client import open_grid
 from cigri.cli.gridtoken_keys import keys
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.identity import USUAL_LIFE, create_token, get_tokens, revoke_token
+from cigri.endpoints.paging import walk
 from cigri.errors import UsageError
 from cigri.formats.json_values import to_json_value
 from cigri.formats.units import HOW_DURATION, as_local, read_duration
@@ -77,7 +78,7 @@ def _signed_for(options: Namespace) -> CreatedToken:
 def _list(argv: list[str]) -> int:
     options = _parse(CommandParser("gridtoken list", "Your tokens; operators see those of everybody.", EXAMPLES), argv)
     with open_grid() as grid:
-        tokens = grid.call(get_tokens)
+        tokens = walk(grid, get_tokens)
     if options.json:
         print_json(to_json_value(tokens))
     else:

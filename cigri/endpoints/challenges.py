@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cigri.api_models.identity import CreatedToken
 from cigri.api_models.ssh_keys import IssuedChallenge
 from cigri.endpoints import Door, admits
-from cigri.endpoints.identity import USUAL_LIFE, require_bounds
+from cigri.endpoints.identity import USUAL_LIFE, require_bounds, require_room_for_token
 from cigri.errors import Forbidden, UsageError
 from cigri.identity.callers import AccessScope, Caller, require_asked_for, require_operating
 
@@ -108,6 +108,7 @@ def _given(database: "Database", caller: Caller, wanted: "RequestedToken", key: 
     with database.begin() as conn:
         if not is_kept(conn, key.id):
             raise Forbidden(SIGNS_NOTHING)
+        require_room_for_token(conn, caller.user)
         made = put_token(conn, caller.user, hash_of(secret), **kind, ssh_key_id=key.id)
         put_audit(conn, caller, answer_challenge.name, {**kind, "token_id": made.id})
     return CreatedToken(

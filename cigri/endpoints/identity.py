@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from cigri.api_models.identity import CallerView, CreatedToken, EndedSessions, SignInLink, TokenView
 from cigri.endpoints import Access, change_endpoint, read_endpoint
+from cigri.endpoints.paging import BACKWARDS, require_limit
 from cigri.errors import ConfigError, UsageError
 from cigri.formats.units import DAY
 from cigri.identity.callers import AccessScope, Caller, require_may_create_token
@@ -11,14 +12,10 @@ from cigri.identity.callers import AccessScope, Caller, require_may_create_token
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
 USUAL_LIFE, LONGEST_LIFE = 30 * DAY, 90 * DAY
 LONGEST_COMMENT = 200  # characters
+MAX_VALID_TOKENS = 100  # of a user
+USUAL_TOKENS = 1000  # in a page
 
 
 @change_endpoint("/tokens", Access.EVERYBODY, AccessScope.READ)
@@ -39,6 +36,7 @@ def create_token(
 
     require_may_create_token(caller, scope, "tokens", "gridtoken create", for_root=for_root)
     require_bounds(expires_in, comment)
+    require_room_for_token(conn, caller.user)
     secret = secrets.token_urlsafe(32)
     made = put_token(conn, caller.user, hash_of(secret), scope=scope, expires_in=expires_in, comment=comment)
     return CreatedToken(
@@ -54,12 +52,23 @@ def require_bounds(expires_in: int, comment: str) -> None:
         raise UsageError(f"a comment is one line of {LONGEST_COMMENT} characters at most")
 
 
-@read_endpoint("/tokens", Access.EVERYBODY)
-def get_tokens(conn: "Connection", caller: Caller) -> list[TokenView]:
-    """Your tokens; operators see those of everybody."""
+def require_room_for_token(conn: "Connection", user: str) -> None:
+    """Raise UsageError where a user has as many valid tokens as anybody may have."""
+    from cigri.flow.tokens import count_valid_tokens
+
+    if count_valid_tokens(conn, user) >= MAX_VALID_TOKENS:
+        raise UsageError(f"you have {MAX_VALID_TOKENS} valid tokens, and nobody may have more: `gridtoken revoke` some")
+
+
+@read_endpoint("/tokens", Access.EVERYBODY, BACKWARDS)
+def get_tokens(
+    conn: "Connection", caller: Caller, *, before: int | None = None, limit: int = USUAL_TOKENS
+) -> list[TokenView]:
+    """Your tokens, the last ones that were made; operators see those of everybody."""
     from cigri.flow.tokens import list_tokens
 
-    return list_tokens(conn, caller)
+    require_limit(limit)
+    return list_tokens(conn, caller, limit, before)
 
 
 @change_endpoint("/tokens/{token_id}/revoke", Access.HOLDER)
@@ -109,7 +118,7 @@ def create_link(
     return SignInLink(url, made.id, caller.user, scope, made.opens_until, made.expires_at)
 
 
-@change_endpoint("/sessions/end", Access.EVERYBODY, AccessScope.READ)
+@change_endpoint("/sessions/end", Access.EVERYBODY)
 def end_sessions(conn: "Connection", caller: Caller, *, session_id: int | None = None) -> EndedSessions:
     """All sessions of yours end, in whatever browser, or one of them; operators may name anybody's."""
     from cigri.flow import browser_sessions

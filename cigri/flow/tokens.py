@@ -60,10 +60,22 @@ def put_token(
     return made
 
 
-def list_tokens(conn: Connection, caller: Caller) -> list[TokenView]:
-    """The caller's own, of whoever owns all those of everybody, by number."""
-    tokens = select(*VIEW).order_by(Token.c.id)
-    return read_all(conn, TokenView, tokens if caller.owns_all else tokens.where(Token.c.grid_user == caller.user))
+def count_valid_tokens(conn: Connection, user: str) -> int:
+    """How many tokens of a user open something."""
+    counted = select(func.count()).select_from(Token).where(Token.c.grid_user == user, VALID)
+    return conn.execute(counted).scalar_one()
+
+
+def list_tokens(
+    conn: Connection, caller: Caller, limit: int | None = None, before: int | None = None
+) -> list[TokenView]:
+    """The caller's own, of whoever owns all those of everybody: the latest `limit`, or all, the oldest first."""
+    tokens = select(*VIEW).order_by(Token.c.id.desc()).limit(limit)
+    if not caller.owns_all:
+        tokens = tokens.where(Token.c.grid_user == caller.user)
+    if before is not None:
+        tokens = tokens.where(Token.c.id < before)
+    return read_all(conn, TokenView, tokens)[::-1]
 
 
 def end_token(conn: Connection, token_id: int, caller: Caller) -> TokenView:

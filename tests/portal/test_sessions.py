@@ -159,6 +159,15 @@ def test_nobody_ends_the_session_of_somebody_else(site: Served, nobody: int) -> 
     assert post(site, "/sessions/end", session_id=int(number)).body == {"ended": 1}, "an operator does"
 
 
+def test_what_only_reads_ends_no_session_but_itself(site: Served, mint: Mint) -> None:
+    reader, other = signed_in(site.database, site.port, scope=AccessScope.READ), signed_in(site.database, site.port)
+    assert post(site, "/sessions/end", token=mint()).status == 403
+    assert changed(reader, {"X-CiGri-Proof": reader.get("/").proof}) == 403
+    assert [whoami(browser).status for browser in (reader, other)] == [200, 200]
+    assert reader.post("/sign-out", {"proof": reader.get("/").proof}).status == 303
+    assert [whoami(browser).status for browser in (reader, other)] == [401, 200]
+
+
 def test_a_session_may_what_its_scope_says(site: Served) -> None:
     browser = signed_in(site.database, site.port, scope=AccessScope.READ)
     headers = {"X-CiGri-Proof": browser.get("/").proof}

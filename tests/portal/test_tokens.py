@@ -11,6 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from cigri.api_models.identity import CreatedToken
 from cigri.database import Database
+from cigri.endpoints.identity import MAX_VALID_TOKENS
 from cigri.flow.ssh_keys import end_key, forget_keys, list_keys, put_key
 from cigri.flow.tokens import end_token, forget_tokens, list_tokens, put_token
 from cigri.formats.units import DAY
@@ -50,6 +51,30 @@ def test_only_its_hash_is_kept(portal: Served, nobody: int, database: Database) 
     (kept,) = rows(database)
     assert kept["sha256"] == hash_of(token.secret)
     assert token.secret not in str(kept)
+
+
+def test_a_user_has_so_many_valid_tokens_and_no_more(portal: Served, nobody: int, database: Database) -> None:
+    with database.begin() as conn:
+        for number in range(MAX_VALID_TOKENS):
+            put_token(conn, "nobody", f"{number:064x}", scope=AccessScope.READ, expires_in=60)
+    refused = post(portal, "/tokens", uid=nobody)
+    assert (refused.status, "gridtoken revoke" in refused.body["detail"]) == (400, True)
+    assert post(portal, "/tokens", for_root=True).status == 200, "others are not told so"
+    with database.begin() as conn:
+        end_token(conn, 1, Caller("nobody"))
+    assert post(portal, "/tokens", uid=nobody).status == 200
+
+
+def test_tokens_are_told_in_pages(portal: Served, nobody: int, database: Database) -> None:
+    with database.begin() as conn:
+        for number in range(5):
+            put_token(conn, "nobody", f"{number:064x}", scope=AccessScope.READ, expires_in=60)
+    told = [
+        [token["id"] for token in portal.get(f"/api/v1/tokens?limit=2{more}", uid=nobody).body]
+        for more in ("", "&before=4", "&before=2")
+    ]
+    assert told == [[4, 5], [2, 3], [1]]
+    assert portal.get("/api/v1/tokens?limit=0", uid=nobody).status == 400
 
 
 @pytest.mark.parametrize(

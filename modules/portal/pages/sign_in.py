@@ -13,7 +13,7 @@ from starlette.responses import Response
 from cigri.endpoints.identity import SIGN_IN, end_sessions
 from cigri.flow.audit import put_audit
 from cigri.flow.browser_sessions import SESSION_LIFE, find_link, open_session
-from cigri.identity.callers import Caller
+from cigri.identity.callers import AccessScope, Caller
 from cigri.identity.token_text import hash_of
 from modules.portal.authentication import BY_SESSION
 from modules.portal.browser_sessions import give_cookie, is_secret, require_own_page
@@ -53,7 +53,8 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
     def sign_out(request: Request, form: Annotated[dict[str, str], Depends(read_form)]) -> Response:
         caller = site.changing(request, form)
         if caller.how.startswith(BY_SESSION):
-            site.grid(caller).call(end_sessions, session_id=int(caller.how.removeprefix(BY_SESSION)))
+            own = caller._replace(scope=AccessScope.SUBMIT)  # whatever it may else, a session ends itself
+            site.grid(own).call(end_sessions, session_id=int(caller.how.removeprefix(BY_SESSION)))
         answer = see(SIGN_IN)
         give_cookie(answer, request.headers, "", 0)
         return answer

@@ -1,5 +1,6 @@
 """Errors as the API tells them: problem+json (RFC 9457), with the sentence that a command would show."""
 
+import json
 import logging
 from http import HTTPStatus
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 
 from cigri.errors import (
     AdmissionRefused,
@@ -23,6 +24,7 @@ from cigri.errors import (
     TransportError,
     UsageError,
 )
+from cigri.formats.untrusted_text import safe_json
 from modules.portal.authentication import NotAuthenticated
 
 logger = logging.getLogger(__name__)
@@ -53,7 +55,7 @@ def add_to(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _bug)
 
 
-def _ours(_request: Request, error: Any) -> JSONResponse:
+def _ours(_request: Request, error: Any) -> Response:
     status = next(status for kind, status in STATUS_BY_ERROR if isinstance(error, kind))
     more = {}
     if isinstance(error, DescriptionError):
@@ -61,7 +63,7 @@ def _ours(_request: Request, error: Any) -> JSONResponse:
     return problem(status, type(error).__name__, str(error), **more)
 
 
-def _invalid(_request: Request, error: Any) -> JSONResponse:
+def _invalid(_request: Request, error: Any) -> Response:
     problems = [
         {"place": ".".join(map(str, wrong["loc"])), "message": wrong["msg"], "hint": ""} for wrong in error.errors()
     ]
@@ -69,19 +71,19 @@ def _invalid(_request: Request, error: Any) -> JSONResponse:
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "UsageError", detail, problems=problems)
 
 
-def _http(_request: Request, error: Any) -> JSONResponse:
+def _http(_request: Request, error: Any) -> Response:
     answer = problem(HTTPStatus(error.status_code), "UsageError", f"{error.detail}; /openapi.json tells what there is")
     answer.headers.update(error.headers or {})
     return answer
 
 
-def _bug(request: Request, error: Any) -> JSONResponse:
+def _bug(request: Request, error: Any) -> Response:
     logger.error("%s %s raised", request.method, request.url.path, exc_info=error)
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Bug", "this is a bug in CiGri: its log tells more")
 
 
-def problem(status: HTTPStatus, kind: str, detail: str, **more: Any) -> JSONResponse:
-    """`kind`: the class of ours that a command raises again."""
+def problem(status: HTTPStatus, kind: str, detail: str, **more: Any) -> Response:
+    """`kind`: the class of ours that a command raises again. What callers wrote may be quoted, half a character too."""
     body = {"type": f"/problems/{kind}", "title": status.phrase, "status": status, "detail": detail, **more}
     headers = {"WWW-Authenticate": "Bearer"} if status is HTTPStatus.UNAUTHORIZED else None
-    return JSONResponse(body, status, headers, MEDIA_TYPE)
+    return Response(safe_json(json.dumps(body, ensure_ascii=False)).encode(), status, headers, MEDIA_TYPE)

@@ -126,14 +126,14 @@ def test_scancel_behind_our_back(request: pytest.FixtureRequest, name: str) -> N
 @pytest.mark.cluster
 def test_jobs_that_vanish_from_squeue_are_lost_and_done_again(alpha: Grid) -> None:
     """A controller that has lost its memory knows none of the jobs it runs, which may go on until their walltime."""
-    alpha.submit(NUMBERS, command=f"[ -e {alpha.place}/go ] || exec sleep 300", walltime=60)
+    alpha.submit(NUMBERS, command=f"[ -e {alpha.place}/go ] || exec sleep 300", walltime=90)
     alpha.run_until(lambda: alpha.one("SELECT count(*) FROM jobs WHERE state = 'running'") == TASKS)
     until(lambda: len(alpha.executions()) == TASKS)
     alpha.site.daemon("stop", "slurmctld")
     alpha.site.sh(f"touch {alpha.place}/go")
     alpha.site.sh("rm -f /var/lib/cigri-testbed/alpha/state/job_state*", "root")
     alpha.site.daemon("start", "slurmctld")
-    alpha.run_to_end(240)
+    alpha.run_to_end(300)
     assert alpha.counts() == {"done": TASKS}
     assert alpha.rows("SELECT DISTINCT outcome::text FROM attempts WHERE number = 1") == [{"outcome": "lost"}]
     alpha.assert_sane()

@@ -64,14 +64,16 @@ start() {      # NAME DAEMON CMD...: runs inside the cluster, holds nothing of t
     pid=$!
     printf '%s %s\n' "$pid" "$(start_time "$pid")" >"$run/$daemon.pid"
 }
-stop() {       # NAME DAEMON [SECONDS]: TERM, then KILL
-    local pid tries=$((${3:-10} * 10))
+stop() {       # NAME DAEMON [SECONDS]: TERM, then KILL; on TERM PostgreSQL would wait for whoever is connected
+    local pid tries=$((${3:-10} * 10)) signal=TERM
+    [ "$2" != postgres ] || signal=INT
     if pid=$(pid_of "$1" "$2"); then
-        kill -TERM "$pid" 2>/dev/null || :
+        kill -$signal "$pid" 2>/dev/null || :
         kill -CONT "$pid" 2>/dev/null || :
         while [ $tries -gt 0 ] && pid_of "$1" "$2" >/dev/null; do sleep 0.1; tries=$((tries - 1)); done
         ! pid_of "$1" "$2" >/dev/null || { kill -KILL "$pid" 2>/dev/null || :; }
     fi
+    [ "$2" != almighty ] || oar_end_orphans "$1"
     rm -f "$STATE/$1/run/$2.pid"
 }
 members() {    # NAME: every process of the cluster but the one that holds its namespace

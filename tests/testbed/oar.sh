@@ -116,7 +116,7 @@ oar_database() { # NAME: PostgreSQL, OAR's tables, and a resource for each core
     [ -s "$st/db/PG_VERSION" ] || (cd / && "${postgres[@]}" $POSTGRES/initdb -D "$st/db" -A trust -E UTF8 --locale=C --no-sync) >"$st/log/initdb.log"
     start "$name" postgres "${postgres[@]}" $POSTGRES/postgres -D "$st/db" -h "$(address "$name")" -p "$(port "$name" 2)" \
         -k "$st/run/postgres" -c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max_connections=200
-    until_true 30 "PostgreSQL of $name" oar_sql "$name" postgres "select 1"
+    until_true 60 "PostgreSQL of $name" oar_sql "$name" postgres "select 1"
     [ -z "$(oar_sql "$name" postgres "select 1 from pg_database where datname = 'oar'")" ] || { oar_differing "$name"; return 0; }
     inside "$name" oar-database --create --db-admin-user postgres --db-admin-pass trusted >"$st/log/oar-database.log" 2>&1 ||
         die "no tables for OAR, see $st/log/oar-database.log"
@@ -162,7 +162,17 @@ oar_almighty() { # NAME: the package's own listens on every address, and looks a
         -e 's/^my $schedulertimeout = 60;/my $schedulertimeout = 5;/' -e 's/^my $villainstimeout = 10;/my $villainstimeout = 2;/' \
         -e 's/^my $read_commands_timeout = 10;/my $read_commands_timeout = 1;/' /usr/lib/oar/Almighty >"$almighty"
     [ "$(diff /usr/lib/oar/Almighty "$almighty" | grep -c '^>')" = 4 ] || die "this Almighty is not the one of OAR 2.5.9"
+    pid_of "$name" almighty >/dev/null || oar_end_orphans "$name"  # of one that was killed
     start "$name" almighty setpriv --reuid=oar --regid=oar --init-groups env PATH=/usr/bin:/bin:/usr/sbin:/sbin:/usr/lib/oar/oardodo \
         OARDIR=/usr/lib/oar OARUSER=oar OARDO_USER=oar OARCONFFILE=/etc/oar/oar.conf OARXAUTHLOCATION=/usr/bin/xauth \
         HOME=/var/lib/oar USER=oar LOGNAME=oar SHELL=/bin/bash LANG=C perl "$almighty"
+}
+
+oar_end_orphans() { # NAME: what an Almighty has started outlives it where it was killed, and holds its port and its database
+    local pid
+    for pid in $(members "$1"); do
+        case $({ tr '\0' ' ' <"/proc/$pid/cmdline"; } 2>/dev/null) in
+            "perl $STATE/$1/etc/oar/Almighty"* | 'Almighty: '*) kill -KILL "$pid" 2>/dev/null || : ;;
+        esac
+    done
 }

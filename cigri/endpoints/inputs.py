@@ -53,10 +53,9 @@ def send_input(
     if size > limits.largest * MEGABYTE:
         raise UsageError(f"this input has {as_size(size)}, and one may have {limits.largest} MB (inputs.largest)")
     _require_room(limits, kept + size, "this input", size)
-    held = store.add(user, sha256, offset, body.file)
+    held = store.add(user, sha256, offset, body.file, size)
     if held < size:
         return InputUploadStatus(sha256, held, False)
-    store.finish(user, sha256)
     with database.begin() as conn:
         put_sent(conn, user, sha256, size)
         put_audit(conn, caller, "send_input", {"sha256": sha256, "size": size})

@@ -56,24 +56,21 @@ class InputStore:
             return self._part(user, digest).stat().st_size
         return 0
 
-    def add(self, user: str, digest: str, offset: int, content: BinaryIO) -> int:
-        """Append what the user sends behind so many bytes, if there are so many; give how many there are then."""
+    def add(self, user: str, digest: str, offset: int, content: BinaryIO, size: int) -> int:
+        """Append what the user sends behind so many bytes, if there are so many; give how many there are then.
+
+        Once all `size` bytes are there it gets its name; raise UsageError, and forget them, if they have another sum.
+        Both happen under one lock: who sends the same at the same time begins anew, and shows that they have it, too.
+        """
         with self._locked_part(user, digest) as part:
             part.seek(0, os.SEEK_END)
             if part.tell() == offset:
                 while block := content.read(STORE_BLOCK):
                     part.write(block)
-            return part.tell()
-
-    def finish(self, user: str, digest: str) -> None:
-        """All bytes have come: it gets its name. Raise UsageError, and forget them, where they have another sum."""
-        with self._locked_part(user, digest) as part:
-            part.seek(0)
-            path = self._part(user, digest)
-            if file_digest(part, "sha256").hexdigest() != digest:
-                path.unlink()
-                raise UsageError("what came is not the file: it changed while it was read; submit the campaign again")
-            self._name(part, path, digest)
+            held = part.tell()
+            if held == size:
+                self._finish(part, self._part(user, digest), digest)
+            return held
 
     def put(self, user: str, digest: str, content: bytes) -> bool:
         """All of a small file at once; False: it has another sum."""
@@ -93,14 +90,20 @@ class InputStore:
 
     def arriving(self, user: str) -> int:
         """Bytes that the user has sent of what is not whole."""
-        return sum(part.stat().st_size for part in self._arriving.glob(f"{_mark(user)}-*"))
+        return sum(found.st_size for _, found in self._parts(f"{_mark(user)}-*"))
 
     def forget_arriving(self, before: float) -> int:
         """Forget what was cut, and has not gone on since then (in seconds since 1970); give how many files."""
-        cut = [part for part in self._arriving.glob("*") if part.stat().st_mtime < before]
+        cut = [part for part, found in self._parts("*") if found.st_mtime < before]
         for part in cut:
-            part.unlink()
+            part.unlink(missing_ok=True)
         return len(cut)
+
+    def _parts(self, pattern: str) -> Iterator[tuple[Path, os.stat_result]]:
+        """One that gets its name meanwhile is no part any more."""
+        for part in self._arriving.glob(pattern):
+            with suppress(FileNotFoundError):
+                yield part, part.stat()
 
     def _opened(self, digest: str) -> BinaryIO:
         path = self._place(digest)
@@ -120,12 +123,19 @@ class InputStore:
         """Of each user another: nobody adds to what somebody else sends."""
         return self._arriving / f"{_mark(user)}-{digest}"
 
+    def _finish(self, part: BufferedRandom, path: Path, digest: str) -> None:
+        part.seek(0)
+        if file_digest(part, "sha256").hexdigest() != digest:
+            path.unlink()
+            raise UsageError("what came is not the file: it changed while it was read; submit the campaign again")
+        self._name(part, path, digest)
+
     def _name(self, part: BufferedRandom, path: Path, digest: str) -> None:
         place = self._place(digest)
         place.parent.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
-        os.fchmod(part.fileno(), MODE)
         os.fsync(part.fileno())
         path.rename(place)
+        os.fchmod(part.fileno(), MODE)  # not before: who sends the same could not open it
 
     @contextmanager
     def _locked_part(self, user: str, digest: str) -> Iterator[BufferedRandom]:
@@ -135,10 +145,18 @@ class InputStore:
         while True:
             with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+b") as part:
                 fcntl.flock(part, fcntl.LOCK_EX)
-                if path.exists() and path.samefile(f"/proc/self/fd/{part.fileno()}"):
+                if _is_there(path, part):
                     yield part
                     return
                 # who had it before has given it its name meanwhile, or has forgotten it
+
+
+def _is_there(path: Path, part: BufferedRandom) -> bool:
+    """Is this file still the one of this name?"""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(part.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 def _mark(user: str) -> str:

@@ -104,7 +104,7 @@ def test_what_was_cut_goes_on(store: InputStore, tmp_path: Path, monkeypatch: py
     with (tmp_path / "half").open("wb+") as content:
         content.write(CONTENT[:half])
         content.seek(0)
-        assert store.add("alice", SUM, 0, content) == half
+        assert store.add("alice", SUM, 0, content, len(CONTENT)) == half
     sent: list[int] = []
     blocks = sending_inputs._blocks
 
@@ -266,10 +266,10 @@ def test_what_calls_the_portal_itself_sends_it_first(grid: Database, tmp_path: P
 def test_what_is_not_whole_counts_and_is_forgotten(store: InputStore, tmp_path: Path) -> None:
     for digest in ("a" * 64, "b" * 64):
         with (tmp_path / "solver").open("rb") as content:
-            assert store.add("alice", digest, 0, content) == len(CONTENT)
+            assert store.add("alice", digest, 0, content, len(CONTENT) + 1) == len(CONTENT)
     assert (store.arriving("alice"), store.arriving("bob")) == (2 * len(CONTENT), 0)
     with pytest.raises(UsageError, match="is not the file"):
-        store.finish("alice", "a" * 64)
+        store.add("alice", "a" * 64, len(CONTENT), io.BytesIO(b"x"), len(CONTENT) + 1)
     assert store.arriving("alice") == len(CONTENT)
     (left,) = (tmp_path / "store" / "arriving").iterdir()
     os.utime(left, (1000, 1000))
@@ -281,10 +281,11 @@ def test_what_is_not_whole_counts_and_is_forgotten(store: InputStore, tmp_path: 
 def test_two_that_send_the_same_at_once_send_it_once(store: InputStore, tmp_path: Path) -> None:
     """The one waits for the other, who gives it its name meanwhile."""
     with (tmp_path / "solver").open("rb") as content:
-        store.add("alice", SUM, 0, content)
+        store.add("alice", SUM, 0, content, len(CONTENT) + 1)
     waits: list[int] = []
     with store._locked_part("alice", SUM):
-        late = threading.Thread(target=lambda: waits.append(store.add("alice", SUM, len(CONTENT), io.BytesIO())))
+        rest = ("alice", SUM, len(CONTENT), io.BytesIO(), len(CONTENT) + 1)
+        late = threading.Thread(target=lambda: waits.append(store.add(*rest)))
         late.start()
         (part,) = (tmp_path / "store" / "arriving").iterdir()
         part.rename(tmp_path / "named")

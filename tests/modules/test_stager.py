@@ -38,8 +38,7 @@ def keep(grid: Grid, *inputs: object, base: Path) -> list[Any]:
     store = store_of(grid.settings)
     for each in read:
         with each.open() as content:
-            assert store.add(grid.site.user, each.sha256, 0, content) == each.size
-        store.finish(grid.site.user, each.sha256)
+            assert store.add(grid.site.user, each.sha256, 0, content, each.size) == each.size
         with grid.database.begin() as conn:
             put_sent(conn, grid.site.user, each.sha256, each.size)
     assert isinstance(described, dict)

@@ -45,6 +45,7 @@ STATUS_BY_ERROR: tuple[tuple[type[CigriError], HTTPStatus], ...] = (
     (CigriError, HTTPStatus.CONFLICT),
 )
 MEDIA_TYPE = "application/problem+json"
+ASKED_AGAIN = "5"  # seconds until what is too much may be asked again
 
 
 def add_to(app: FastAPI) -> None:
@@ -60,7 +61,10 @@ def _ours(_request: Request, error: Any) -> Response:
     more = {}
     if isinstance(error, DescriptionError):
         more["problems"] = [problem._asdict() for problem in error.problems]
-    return problem(status, type(error).__name__, str(error), **more)
+    answer = problem(status, type(error).__name__, str(error), **more)
+    if isinstance(error, TooManyRequests):
+        answer.headers["Retry-After"] = ASKED_AGAIN
+    return answer
 
 
 def _invalid(_request: Request, error: Any) -> Response:

@@ -39,7 +39,9 @@ def add(
             require_storable(name, value)
         question = (endpoint.name, caller, json.dumps(values, sort_keys=True, default=str))
         try:
-            answer = errands.fetch_or_start(question, lambda: run_endpoint(endpoint, database, caller, values))
+            answer = errands.fetch_or_start(
+                caller.user, question, lambda: run_endpoint(endpoint, database, caller, values)
+            )
             return as_json(answer, _links(endpoint, request.url, values, answer))
         except ResponsePending:
             return not_yet()

@@ -104,7 +104,7 @@ class UploadRoutes:
         try:
             return routes.as_json(
                 self._errands.fetch_or_start(
-                    question, lambda: run_upload_endpoint(endpoint, self._database, caller, body, asked)
+                    caller.user, question, lambda: run_upload_endpoint(endpoint, self._database, caller, body, asked)
                 )
             )
         except ResponsePending:

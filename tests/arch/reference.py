@@ -59,6 +59,14 @@ a page of the portal's, and the proof that it holds (`X-CiGri-Proof`).
 A list comes in pages of `limit` rows. The header `Link` of a full page names the next one; where there is none, the
 list has ended.
 
+## How much at a time
+
+One user never stalls others. Whoever asks for more than this gets 503 (`TooManyRequests`) with `Retry-After`, and the
+sentence says what to wait for.
+
+- To clusters, each user has 10 questions under way, which each cluster is asked for its users in turn. An answer is
+  kept for a minute, and less where the same user asks on and does not fetch it.
+
 """
 
 WHO_MAY = """\

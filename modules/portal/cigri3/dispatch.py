@@ -65,7 +65,7 @@ class Cigri3Request:
         assert not args, "parameters are given by name"
         question = (endpoint.name, self.caller, json.dumps(asked, sort_keys=True))
         answer: R = self.errands.fetch_or_start(
-            question, lambda: run_endpoint(endpoint, self.database, self.caller, asked)
+            self.caller.user, question, lambda: run_endpoint(endpoint, self.database, self.caller, asked)
         )
         return answer
 

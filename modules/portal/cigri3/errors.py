@@ -19,6 +19,7 @@ STATUS_BEFORE = {
     HTTPStatus.UNPROCESSABLE_ENTITY: HTTPStatus.BAD_REQUEST,
     HTTPStatus.METHOD_NOT_ALLOWED: HTTPStatus.NOT_FOUND,
 }
+KEPT_HEADERS = ("Allow", "Connection", "Retry-After")
 NOT_YET = "the cluster is being asked: ask the same again in a second"
 
 
@@ -42,7 +43,7 @@ def _as_before(tell: Callable[..., Any]) -> Callable[[Request, Any], Response]:
             message = f"{request.method} {path} is not served; docs/reference/cigri3.md tells what is"
             return _refused(status, status.phrase, message)
         answer = _refused(status, status.phrase, json.loads(bytes(told.body))["detail"])
-        answer.headers.update(getattr(error, "headers", None) or {})
+        answer.headers.update({name: told.headers[name] for name in KEPT_HEADERS if name in told.headers})
         return answer
 
     return answer

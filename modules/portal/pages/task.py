@@ -96,6 +96,6 @@ def _outputs(site: PageRenderer, caller: Caller, job_id: int) -> JobStreamTails:
     asked = {"job_id": job_id, "streams": ["err", "out"]}
     question = ("a page's output", caller, job_id)
     told: JobStreamTails = site.errands.fetch_or_start(
-        question, lambda: run_endpoint(outputs, site.database, caller, asked)
+        caller.user, question, lambda: run_endpoint(outputs, site.database, caller, asked)
     )
     return told

@@ -21,6 +21,7 @@ from cigri.identity.callers import AccessScope, Caller
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.ssh_keys.public_keys import read_public_key
 from cigri.tables import everything
+from modules.portal.connections import PeerHttpProtocol
 from modules.portal.request_guard import LARGEST_JSON
 from tests.factories import NOON, a_campaign, a_cluster, set_time
 from tests.portal.conftest import SECRET, Answered, Mint, Served, bearer, serving
@@ -338,12 +339,14 @@ def test_idle_connections_keep_nobody_from_being_served(target: Target) -> None:
 
 
 def test_one_account_cannot_take_all_connections(target: Target, nobody: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has three, and three are left for others."""
+    """It has three, and three are left for others; a new one takes the place of that on which we wait longest."""
     monkeypatch.setattr("modules.portal.connections.MOST_AT_ONCE", 6)
     monkeypatch.setattr("modules.portal.connections.PeerHttpProtocol.patience", 600.0)
     lines = [Line(target.portal.place) for _ in range(4)]
     try:
-        assert lines[-1].is_closed()
+        assert lines[0].is_closed()
+        lines[1].say(raw("GET /api/v1/whoami HTTP/1.1", "Host: localhost"))
+        assert lines[1].status() == 200
         assert target.portal.get("/api/v1/whoami", uid=nobody).status == 200
     finally:
         for line in lines:
@@ -356,6 +359,48 @@ def is_answered(target: Target) -> bool:
         return target.portal.get("/api/v1/whoami").status == 200
     except (ConnectionError, HTTPException):
         return False
+
+
+def test_idle_connections_by_tcp_give_way_to_others(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose they are is not known: some say nothing, some begin a head or a body, and some keep what they had."""
+    monkeypatch.setattr("modules.portal.connections.MOST_AT_ONCE", 20)
+    monkeypatch.setattr("modules.portal.connections.PeerHttpProtocol.patience", 600.0)
+    body = raw("POST /api/v1/challenges HTTP/1.1", "Host: localhost", "Content-Length: 100", body="{")
+    answered = raw("GET /healthz HTTP/1.1", "Host: localhost")
+    lines = [Line(target.portal.port) for _ in range(40)]
+    try:
+        for number, line in enumerate(lines[-10:]):
+            line.say((b"", answered[:20], body, answered)[number % 4])
+        told = []
+        for _ in range(20):
+            with connected(target.portal.port) as line:
+                line.say(raw("GET /healthz HTTP/1.1", "Host: localhost"))
+                told.append(line.status())
+        assert told == [200] * 20
+        assert lines[0].is_closed()
+    finally:
+        for line in lines:
+            line.close()
+
+
+def test_a_connection_on_which_nothing_is_said_is_closed_soon(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("modules.portal.connections.PeerHttpProtocol.patience", 600.0)
+    for place in (target.portal.place, target.portal.port):
+        with connected(place) as line:
+            assert line.is_closed()
+
+
+def test_who_does_not_read_is_left(quick_target: Target) -> None:
+    """Of an answer that is larger than what the kernel holds for them."""
+    with connected(quick_target.portal.place) as line:
+        asked = raw("GET /openapi.json HTTP/1.1", "Host: localhost")
+        line.say(asked * 20)
+        assert line.status() == 200
+        assert any(not opened_by(os.geteuid()) for _ in looks())
+
+
+def opened_by(uid: int) -> int:
+    return PeerHttpProtocol.opened[uid]
 
 
 @pytest.fixture

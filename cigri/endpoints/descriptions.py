@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from cigri.api_models.submissions import DescriptionView
 from cigri.endpoints import Access, read_endpoint
 from cigri.endpoints.campaigns import find_campaign
-from cigri.endpoints.paging import LONGEST_PAGE, Pagination, require_limit
+from cigri.endpoints.paging import LONGEST_PAGE, Pagination, UnfinishedPage, require_limit
 from cigri.errors import NotFound
 from cigri.identity.callers import Caller
 
@@ -34,10 +34,13 @@ def parameters(
 ) -> list[Any]:
     """Parameters of tasks in the order of their numbers."""
     from cigri.flow.views.descriptions import list_parameters
+    from cigri.flow.views.page_sizes import count_fitting
 
     require_limit(limit)
     _require_owner(conn, caller, campaign_id)
-    return list_parameters(conn, campaign_id, after + 1, limit)
+    fitting = count_fitting(conn, campaign_id, after + 1, limit)
+    page = list_parameters(conn, campaign_id, after + 1, fitting)
+    return UnfinishedPage(page) if fitting < limit else page
 
 
 def _require_owner(conn: "Connection", caller: Caller, campaign_id: int) -> None:

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LONGEST_PAGE = 10_000  # rows
+BEFORE_ALL = -1  # the first row has the number 0
+
+
+class UnfinishedPage(list[T]):
+    """A page behind which the list goes on, however few rows it has: it would be too large with more."""
 
 
 class Pagination(NamedTuple):
@@ -28,13 +33,18 @@ class Pagination(NamedTuple):
     def next_of(self, page: list[Any], since: Any) -> Any:
         """The parameter's value behind this page, which was asked for with `since`."""
         if not self.field:
-            return since + len(page)
+            return (BEFORE_ALL if since is None else since) + len(page)
         return getattr(page[0 if self.is_backwards else -1], self.field)
 
 
 FORWARDS = Pagination("after")
 BACKWARDS = Pagination("before", is_backwards=True)
 """The page is the end of the list, the one asked for next is what stands before it."""
+
+
+def is_last(page: list[Any], limit: int) -> bool:
+    """Does the list end with this page, which was asked for with `limit`?"""
+    return len(page) < limit and not isinstance(page, UnfinishedPage)
 
 
 def require_limit(limit: int) -> None:
@@ -49,7 +59,7 @@ def pages(grid: "EndpointReader", endpoint: "Endpoint[..., list[T]]", limit: int
     assert paging is not None
     while page := grid.call(endpoint, **asked, limit=limit):
         yield page
-        if len(page) < limit:
+        if is_last(page, limit):
             return
         asked[paging.parameter] = paging.next_of(page, asked.get(paging.parameter))
 
@@ -63,7 +73,7 @@ def walk(grid: "EndpointReader", endpoint: "Endpoint[..., list[T]]", most: int |
         limit = LONGEST_PAGE if most is None else min(LONGEST_PAGE, most - len(rows))
         page = grid.call(endpoint, **asked, limit=limit)
         rows = [*page, *rows] if paging.is_backwards else [*rows, *page]
-        if len(page) < limit:
+        if is_last(page, limit):
             break
         asked[paging.parameter] = paging.next_of(page, asked.get(paging.parameter))
     return rows

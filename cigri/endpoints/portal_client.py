@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from cigri import errors
 from cigri.endpoints import API, HEADERS, Endpoint, P, R, UploadEndpoint
+from cigri.endpoints.paging import UnfinishedPage
 from cigri.endpoints.remote_portal import RemotePortal
 from cigri.endpoints.request_bodies import as_body
 from cigri.errors import (
@@ -39,6 +40,14 @@ SENDING_PAUSE = 0.5  # the same, where much may have to be sent with each
 
 
 HttpBody = bytes | Iterable[bytes] | None
+
+
+class _PortalAnswer(NamedTuple):
+    """`has_next`: it is a page of a list, which goes on behind it."""
+
+    status: int
+    text: bytes
+    has_next: bool
 
 
 class UnixSocketConnection(HTTPConnection):
@@ -99,10 +108,10 @@ class PortalClient:
         path, body = _request(endpoint, asked)
         headers = {"Content-Type": "application/json"} if body is not None else {}
 
-        def exchange() -> tuple[int, bytes]:
+        def exchange() -> _PortalAnswer:
             return self._exchange(self._connection, endpoint.method, path, body, headers)
 
-        return self._read(endpoint, *_answered(exchange, ERRAND_PAUSE))
+        return self._read(endpoint, _answered(exchange, ERRAND_PAUSE))
 
     def send(self, endpoint: UploadEndpoint[P, R], values: Iterable[object], *args: P.args, **asked: P.kwargs) -> R:
         """Of what is calculated the values are sent several times."""
@@ -123,10 +132,10 @@ class PortalClient:
         try:
             headers["Content-Type"] = STREAM
 
-            def exchange() -> tuple[int, bytes]:
+            def exchange() -> _PortalAnswer:
                 return self._exchange(connection, "POST", path, body(), headers)
 
-            return self._read(endpoint, *_answered(exchange, SENDING_PAUSE))
+            return self._read(endpoint, _answered(exchange, SENDING_PAUSE))
         finally:
             connection.close()
 
@@ -134,7 +143,8 @@ class PortalClient:
         place = self._place
         return UnixSocketConnection(place, timeout) if isinstance(place, Path) else place.connection(timeout)
 
-    def _read(self, endpoint: Endpoint[..., R], status: int, text: bytes) -> R:
+    def _read(self, endpoint: Endpoint[..., R], told: _PortalAnswer) -> R:
+        status, text, has_next = told
         if status in SENT_ELSEWHERE:
             raise PortalUnavailable(
                 f"{self._place} answers {status} and names another address: correct it here yourself"
@@ -145,18 +155,18 @@ class PortalClient:
             answer: R = from_json_value(endpoint.answer, read_json(text))
         except ValueError as error:
             raise PortalUnavailable(f"what answers at {self._place} is no portal of this version: {error}") from error
-        return answer
+        return UnfinishedPage(answer) if has_next else answer  # type: ignore[call-overload]  # it is a list
 
     def _exchange(
         self, connection: HTTPConnection, method: str, path: str, body: HttpBody, headers: dict[str, str]
-    ) -> tuple[int, bytes]:
+    ) -> _PortalAnswer:
         if _has_ended(connection):
             connection.close()  # it is opened again with the request
         try:
             with suppress(BrokenPipeError, ConnectionResetError):  # it may answer before it has read all
                 connection.request(method, self._prefix + path, body, self._headers | headers)
             response: HTTPResponse = connection.getresponse()
-            return response.status, response.read()
+            return _PortalAnswer(response.status, response.read(), "Link" in response.headers)
         except (OSError, HTTPException) as error:
             connection.close()
             raise PortalUnavailable(
@@ -168,16 +178,16 @@ class PortalClient:
         self._connection.close()
 
 
-def _answered(exchange: Callable[[], tuple[int, bytes]], pause: float) -> tuple[int, bytes]:
+def _answered(exchange: Callable[[], _PortalAnswer], pause: float) -> _PortalAnswer:
     """What is answered at last, when the same has been asked often enough."""
-    status, text = exchange()
+    told = exchange()
     asked_until = time.monotonic() + LONGEST_ERRAND
-    while status == ACCEPTED and time.monotonic() < asked_until:
+    while told.status == ACCEPTED and time.monotonic() < asked_until:
         time.sleep(pause)
-        status, text = exchange()
-    if status == ACCEPTED:
+        told = exchange()
+    if told.status == ACCEPTED:
         raise TooManyRequests(f"there is no answer after {LONGEST_ERRAND:.0f} s; ask again later")
-    return status, text
+    return told
 
 
 def _has_ended(connection: HTTPConnection) -> bool:

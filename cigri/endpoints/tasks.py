@@ -6,7 +6,7 @@ from cigri.api_models.campaigns import CampaignView
 from cigri.api_models.tasks import TaskCommand, TaskDetail, TaskView
 from cigri.endpoints import Access, read_endpoint
 from cigri.endpoints.campaigns import find_campaign
-from cigri.endpoints.paging import Pagination, require_limit
+from cigri.endpoints.paging import Pagination, UnfinishedPage, require_limit
 from cigri.errors import NotFound
 from cigri.identity.callers import Caller
 
@@ -22,21 +22,22 @@ def tasks(
     conn: "Connection", caller: Caller, *, campaign_id: int, after: int = -1, limit: int = USUAL_TASKS
 ) -> list[TaskView]:
     """Tasks of a campaign in the order of their numbers."""
-    from cigri.flow.views.jobs import list_tasks
-
     require_limit(limit)
-    found = find_campaign(conn, campaign_id)
-    return _shown(caller, found, list_tasks(conn, campaign_id, after + 1, limit))
+    return _page(conn, caller, campaign_id, after + 1, limit)
 
 
 @read_endpoint("/campaigns/{campaign_id}/latest-tasks", Access.EVERYBODY_IN_PART)
 def latest_tasks(conn: "Connection", caller: Caller, *, campaign_id: int, limit: int = USUAL_TASKS) -> list[TaskView]:
-    """Tasks of a campaign that were launched last, the last one first; the first ones where none has been."""
-    from cigri.flow.views.jobs import list_latest_tasks, list_tasks
+    """Tasks of a campaign that were launched last, the last one first; the first ones where none has been.
+
+    There are fewer than `limit` of them where their parameters are large.
+    """
+    from cigri.flow.views.jobs import list_latest_tasks
 
     require_limit(limit)
-    found = find_campaign(conn, campaign_id)
-    return _shown(caller, found, list_latest_tasks(conn, campaign_id, limit) or list_tasks(conn, campaign_id, 0, limit))
+    if latest := list_latest_tasks(conn, campaign_id, limit):
+        return _shown(caller, find_campaign(conn, campaign_id), latest)
+    return _page(conn, caller, campaign_id, 0, limit)
 
 
 @read_endpoint("/campaigns/{campaign_id}/tasks/{number}", Access.EVERYBODY_IN_PART)
@@ -71,6 +72,16 @@ def task_by_id(conn: "Connection", caller: Caller, *, task_id: int) -> TaskDetai
     from cigri.flow.views.jobs import find_task
 
     return _whole(conn, caller, find_task(conn, task_id))
+
+
+def _page(conn: "Connection", caller: Caller, campaign_id: int, first: int, limit: int) -> list[TaskView]:
+    from cigri.flow.views.jobs import list_tasks
+    from cigri.flow.views.page_sizes import count_fitting
+
+    found = find_campaign(conn, campaign_id)
+    fitting = count_fitting(conn, campaign_id, first, limit)
+    page = _shown(caller, found, list_tasks(conn, campaign_id, first, fitting))
+    return UnfinishedPage(page) if fitting < limit else page
 
 
 def _shown(caller: Caller, of: CampaignView, listed: list[TaskView]) -> list[TaskView]:

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from cigri.database import Database
 from cigri.endpoints import API, HEADERS, Endpoint, UploadEndpoint
 from cigri.endpoints.dispatch import run_endpoint
+from cigri.endpoints.paging import is_last
 from cigri.endpoints.parameters import MEANINGS
 from cigri.formats.json_values import to_json_value
 from cigri.formats.untrusted_text import safe_json
@@ -124,9 +125,9 @@ def _model(name: str, parameters: list[Parameter]) -> type[BaseModel]:
 
 
 def _links(endpoint: Endpoint[..., Any], asked: URL, values: Mapping[str, Any], answer: Any) -> dict[str, str]:
-    """The page behind a full one; its address is told without the path, which a proxy may call otherwise."""
+    """The page behind this one, if any; its address is told without the path, which a proxy may call otherwise."""
     paging = endpoint.paging
-    if paging is None or len(answer) < values["limit"]:
+    if paging is None or is_last(answer, values["limit"]):
         return {}
     since = {paging.parameter: paging.next_of(answer, values[paging.parameter])}
     return {"Link": f'<?{asked.include_query_params(**since).query}>; rel="next"'}

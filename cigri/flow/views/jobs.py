@@ -11,6 +11,7 @@ from cigri.api_models.jobs import JobView
 from cigri.api_models.tasks import AttemptView, TaskView
 from cigri.database.typed_rows import null_column, read_all, read_one
 from cigri.flow.holds import is_job_held
+from cigri.flow.views.page_sizes import count_leading
 from cigri.states import JobKind, JobState, Outcome, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
@@ -35,7 +36,7 @@ def list_tasks(conn: Connection, campaign_id: int, first: int, number: int) -> l
 
 
 def list_latest_tasks(conn: Connection, campaign_id: int, number: int) -> list[TaskView]:
-    """The tasks whose last jobs are the newest, at most `number`, the newest first."""
+    """The tasks whose last jobs are the newest, at most `number` and a page, the newest first."""
     part = CampaignCluster
     recent = (
         select(Job.c.id)
@@ -46,8 +47,9 @@ def list_latest_tasks(conn: Connection, campaign_id: int, number: int) -> list[T
     )
     ids = select(recent.c.id).select_from(part).join(recent, true()).where(part.c.campaign_id == campaign_id)
     newest = ids.order_by(recent.c.id.desc()).limit(number)
-    chosen = _tasks().where(Attempt.c.job_id.in_(newest)).order_by(Job.c.id.desc(), Attempt.c.position).limit(number)
-    return read_all(conn, TaskView, chosen)
+    order = Job.c.id.desc(), Attempt.c.position
+    chosen = _tasks().where(Attempt.c.job_id.in_(newest)).order_by(*order).limit(number)
+    return read_all(conn, TaskView, chosen.limit(count_leading(conn, chosen, Task.c.parameter, *order)))
 
 
 def find_task(conn: Connection, task_id: int) -> TaskView | None:

@@ -38,8 +38,8 @@ def list_jobs(asked: Cigri3Request) -> Cigri3Response:
     found = asked.grid.call(endpoints.tasks, campaign_id=number, after=offset - 1, limit=limit)
     total, here = asked.grid.call(campaign, campaign_id=number).campaign.total, f"/campaigns/{number}/jobs"
     links = [link("self", here), link("parent", f"/campaigns/{number}")]
-    if offset + limit < total:
-        links.append(link("next", f"{here}?limit={limit}&offset={offset + limit}"))
+    if (behind := offset + len(found)) < total:
+        links.append(link("next", f"{here}?limit={limit}&offset={behind}"))
     items = [_as_task(task) for task in found]
     return Cigri3Response({"items": items, "total": total, "offset": offset, "limit": limit, "links": links})
 

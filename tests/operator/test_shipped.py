@@ -60,6 +60,7 @@ def test_the_units_keep_jobs_alive_and_imports_safe() -> None:
     service = section("cigri.service", "Service")
     assert service["KillMode"] == "process"
     assert "Environment=PYTHONSAFEPATH=1" in (directory("etc") / "systemd/cigri.service").read_text()
+    assert section("cigri-portal.service", "Service")["MemoryMax"] == "3G"
     assert section("cigri-janitor.timer", "Timer")["OnCalendar"]
 
 

@@ -7,7 +7,7 @@ come from tables only: nothing here waits for a cluster.
 from contextlib import closing
 from importlib import metadata
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from prometheus_client import CollectorRegistry
 
 from cigri.database import Database
@@ -17,15 +17,20 @@ from cigri.settings.sections import Settings
 from modules.portal import cigri3, health, metrics, openapi, pages, problem_details, routes, unauthenticated_endpoints
 from modules.portal.authentication import Authenticator
 from modules.portal.deferred_responses import DeferredResponses
+from modules.portal.fair_queue import FairQueue
 from modules.portal.listening import PortalListener
 from modules.portal.origins import read_names
 from modules.portal.request_guard import RequestGuard
 from modules.portal.unauthenticated_endpoints import PortalDoor
+from modules.portal.unread_answers import AnswersInPieces, UnreadAnswers
 from modules.portal.uploads import UploadLimiter, UploadRoutes
 
 
 def make_app(database: Database, settings: Settings, errands: DeferredResponses) -> FastAPI:
     """All that is served, as an ASGI application."""
+    identities, registry = Authenticator(settings.portal, database), CollectorRegistry()
+    unread = UnreadAnswers()
+    turns = FairQueue(identities, unread)
     app = FastAPI(
         title="CiGri",
         version=metadata.version("cigri"),
@@ -34,18 +39,19 @@ def make_app(database: Database, settings: Settings, errands: DeferredResponses)
         redoc_url=None,
         openapi_url="/openapi.json",
         redirect_slashes=False,
+        dependencies=[Depends(turns.wait_for_turn, scope="function")],
     )
     problem_details.add_to(app)
     openapi.describe(app)
     keep_latest_answers(database.engine)
-    identities, registry = Authenticator(settings.portal, database), CollectorRegistry()
     names = read_names(settings.portal.names)
+    app.add_middleware(AnswersInPieces, unread=unread)
     app.add_middleware(RequestGuard, names=names, proxy=identities.proxy)
     app.add_middleware(metrics.RequestMetrics, registry=registry)
     metrics.add_to(app, database, identities, registry, settings.data_directory)
     health.add_to(app, database)
     uploads = UploadLimiter()
-    receiver = UploadRoutes(database, identities, settings.portal.largest_submission, uploads, errands)
+    receiver = UploadRoutes(database, identities, settings.portal.largest_submission, uploads, errands, turns)
     door = PortalDoor(identities, names.hosts)
     for endpoint in list_endpoints():
         if isinstance(endpoint, UploadEndpoint):
@@ -54,8 +60,8 @@ def make_app(database: Database, settings: Settings, errands: DeferredResponses)
             unauthenticated_endpoints.add(app, endpoint, database, door)
         else:
             routes.add(app, endpoint, database, identities, errands)
-    pages.add_to(app, database, identities, errands, uploads)
-    cigri3.add_to(app, database, identities, errands)
+    pages.add_to(app, database, identities, errands, uploads, turns)
+    cigri3.add_to(app, database, identities, errands, turns)
     return app
 
 

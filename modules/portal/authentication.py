@@ -58,8 +58,11 @@ class Authenticator:
         return visitor
 
     def visitor(self, request: Request) -> Caller:
-        """As caller, of a page, whose forms hold the proof."""
-        return self._mates.with_group_access(self._known(request))
+        """As caller, of a page, whose forms hold the proof; it is found out once for each request."""
+        if not hasattr(request.state, "visitor"):
+            request.state.visitor = self._mates.with_group_access(self._known(request))
+        visitor: Caller = request.state.visitor
+        return visitor
 
     def _known(self, request: Request) -> Caller:
         """Whoever shows a token is nobody but its user."""

@@ -27,6 +27,7 @@ from cigri.identity.callers import Caller
 from modules.portal import routes
 from modules.portal.authentication import Authenticator
 from modules.portal.deferred_responses import DeferredResponses, ResponsePending
+from modules.portal.fair_queue import FairQueue
 
 # How much one user may hand over at a time, and for how long; each that is under way costs the portal something.
 
@@ -76,9 +77,10 @@ class UploadRoutes:
         largest: int,
         uploads: UploadLimiter,
         errands: DeferredResponses,
+        turns: FairQueue,
     ) -> None:
         self._database, self._identities, self._largest = database, identities, largest * MEGABYTE
-        self._uploads, self._errands = uploads, errands
+        self._uploads, self._errands, self._turns = uploads, errands, turns
 
     def add(self, app: FastAPI, endpoint: UploadEndpoint[..., Any]) -> None:
         """Serve it."""
@@ -92,7 +94,8 @@ class UploadRoutes:
                 except ClientDisconnect:
                     return Response(status_code=400)  # which nobody reads
                 what = {**named, **dict(asked)}
-                return await run_in_threadpool(self._answer, endpoint, caller, body, what)
+                async with self._turns.turn(caller.user):
+                    return await run_in_threadpool(self._answer, endpoint, caller, body, what)
 
         routes.add_route(app, endpoint, serve, openapi_extra={"requestBody": REQUEST_BODY})
 

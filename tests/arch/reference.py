@@ -56,16 +56,23 @@ may have given, or a [proxy](../how-to/reach-a-grid-from-elsewhere.md) that the 
 202 means that a cluster is being asked: ask the same again for the answer. A change in a session needs the `Origin` of
 a page of the portal's, and the proof that it holds (`X-CiGri-Proof`).
 
-A list comes in pages of `limit` rows. The header `Link` of a full page names the next one; where there is none, the
-list has ended.
+A list comes in pages of `limit` rows. A page ends earlier where the parameters in it have 4 MB. The header `Link`
+names the next page; where there is none, the list has ended.
 
 ## How much at a time
 
 One user never stalls others. Whoever asks for more than this gets 503 (`TooManyRequests`) with `Retry-After`, and the
 sentence says what to wait for.
 
+- Each user has 3 requests at work at a time, 16 are of all users together, and 100 of each user wait; users are served
+  in turn.
 - To clusters, each user has 10 questions under way, which each cluster is asked for its users in turn. An answer is
   kept for a minute, and less where the same user asks on and does not fetch it.
+- Of answers that are on their way to a user and not read, 32 MB are kept; a connection by which nothing is read for 20
+  seconds is closed.
+- A connection by which nothing comes before the first request, or after one, is closed after 5 seconds. An account, and
+  all who come by TCP together, have half of the 512 connections; beyond it the one that says nothing for longest is
+  closed in favour of a new one.
 
 """
 

@@ -72,6 +72,12 @@ class Line:
             pass  # nothing more is said
         return [int(status) for status in STATUS.findall(self._heard)]
 
+    def rest(self) -> bytes:
+        """All that is said until the server ends the connection."""
+        while piece := self._sock.recv(65536):
+            self._heard += piece
+        return self._heard
+
     def is_closed(self) -> bool:
         """By the server, which says nothing before."""
         return self._sock.recv(65536) == b""

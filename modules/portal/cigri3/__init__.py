@@ -11,11 +11,14 @@ from modules.portal.cigri3 import errors
 from modules.portal.cigri3.dispatch import BASE, Cigri3Dispatcher
 from modules.portal.cigri3.paths import CIGRI3_PATHS
 from modules.portal.deferred_responses import DeferredResponses
+from modules.portal.fair_queue import FairQueue
 
 
-def add_to(app: FastAPI, database: Database, identities: Authenticator, errands: DeferredResponses) -> None:
+def add_to(
+    app: FastAPI, database: Database, identities: Authenticator, errands: DeferredResponses, turns: FairQueue
+) -> None:
     """Serve them; call it when errors have their other shapes already."""
-    interpreter = Cigri3Dispatcher(database, identities, errands)
+    interpreter = Cigri3Dispatcher(database, identities, errands, turns)
     for path in CIGRI3_PATHS:
         app.add_api_route(
             BASE + path.path,

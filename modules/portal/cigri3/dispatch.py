@@ -19,6 +19,7 @@ from cigri.formats.untrusted_text import safe_json
 from cigri.identity.callers import Caller
 from modules.portal.authentication import Authenticator
 from modules.portal.deferred_responses import DeferredResponses
+from modules.portal.fair_queue import FairQueue
 from modules.portal.parameter_limits import LARGEST
 
 BASE = "/cigri-api"
@@ -83,8 +84,10 @@ class Cigri3Route:
 class Cigri3Dispatcher:
     """One for all requests."""
 
-    def __init__(self, database: Database, identities: Authenticator, errands: DeferredResponses) -> None:
-        self._database, self._identities, self._errands = database, identities, errands
+    def __init__(
+        self, database: Database, identities: Authenticator, errands: DeferredResponses, turns: FairQueue
+    ) -> None:
+        self._database, self._identities, self._errands, self._turns = database, identities, errands, turns
 
     def serving(self, path: Cigri3Route) -> Callable[[Request], Awaitable[Response]]:
         """What serves it; the work is done in a thread."""
@@ -92,7 +95,8 @@ class Cigri3Dispatcher:
         async def serve(request: Request) -> Response:
             caller = await run_in_threadpool(self._identities.caller, request)
             body = b"" if path.method == "GET" else await request.body()
-            return await run_in_threadpool(self._answer, path, request, caller, body)
+            async with self._turns.turn(caller.user):
+                return await run_in_threadpool(self._answer, path, request, caller, body)
 
         return serve
 

@@ -74,7 +74,8 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
                     form = await read_fields(request, LONGEST_SUBMISSION)
             except ClientDisconnect:
                 return Response(status_code=400)  # which nobody reads
-            return await run_in_threadpool(answer, request, form)
+            async with site.turns.turn(caller.user):
+                return await run_in_threadpool(answer, request, form)
 
     def judged(request: Request, form: dict[str, str]) -> Response:
         caller, draft = site.changing(request, form), _draft(form)

@@ -19,6 +19,7 @@ from cigri.identity.callers import Caller
 from modules.portal.authentication import BY_SESSION, Authenticator
 from modules.portal.browser_sessions import PROOF_FIELD
 from modules.portal.deferred_responses import DeferredResponses
+from modules.portal.fair_queue import FairQueue
 from modules.portal.rendering.template_filters import FILTERS
 from modules.portal.uploads import UploadLimiter
 
@@ -33,9 +34,15 @@ class PageRenderer:
     """One for all requests."""
 
     def __init__(
-        self, database: Database, identities: Authenticator, errands: DeferredResponses, uploads: UploadLimiter
+        self,
+        database: Database,
+        identities: Authenticator,
+        errands: DeferredResponses,
+        uploads: UploadLimiter,
+        turns: FairQueue,
     ) -> None:
-        self.database, self.identities, self.errands, self.uploads = database, identities, errands, uploads
+        self.database, self.identities, self.errands = database, identities, errands
+        self.uploads, self.turns = uploads, turns
         self._templates = Environment(
             loader=PackageLoader(ROOM), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )

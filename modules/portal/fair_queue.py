@@ -49,14 +49,15 @@ class FairQueue:
         turn = asyncio.get_running_loop().create_future()
         self._waiting.put(user, turn)
         self._begin()
-        await turn
         try:
+            await turn
             self._unread.require_read(user)
             yield
         finally:
-            self._working[user] -= 1
-            self._working += Counter()  # without those who have none
-            self._begin()
+            if not turn.cancelled():  # who goes before it comes is passed over
+                self._working[user] -= 1
+                self._working += Counter()  # without those who have none
+                self._begin()
 
     def _begin(self) -> None:
         """As many as may work do."""

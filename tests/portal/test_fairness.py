@@ -120,6 +120,26 @@ def test_what_is_too_much_is_refused_and_work_that_fails_makes_room(queue: FairQ
     asyncio.run(crowd())
 
 
+def test_who_goes_away_keeps_no_place(queue: FairQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the turn has come, and when it has come at just this moment."""
+    monkeypatch.setattr(fair_queue, "MOST_WORKING", 1)
+
+    async def crowd() -> list[str]:
+        crowd = Crowd(queue)
+        async with queue.turn("alice"):
+            gone, called, last = await crowd.send("bob", "carol", "dave")
+            gone.cancel()
+            await crowd.settle()
+        called.cancel()  # it has not heard yet that it may go on
+        await crowd.settle()
+        assert (gone.cancelled(), called.cancelled(), last.done()) == (True, True, False)
+        await crowd.end_one()
+        assert last.done()
+        return crowd.working
+
+    assert asyncio.run(crowd()) == ["dave"]
+
+
 @contextmanager
 def stalled(database: Database) -> Iterator[None]:
     """Whoever asks for tasks waits for the database meanwhile."""

@@ -36,7 +36,7 @@ class ChainedEntry(NamedTuple):
 
 
 def put_audit(conn: Connection, caller: Caller, endpoint: str, asked: Mapping[str, object]) -> None:
-    """In the transaction of the change: both are there, or none."""
+    """In the transaction of the change, of which it is the last: until its end all others who change something wait."""
     values = {"grid_user": caller.user, "how": caller.how, "endpoint": endpoint, "asked": redact(asked)}
     conn.execute(insert(Audit).values(at=func.now(), **values))
 

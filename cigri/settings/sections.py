@@ -137,7 +137,10 @@ class HistorySettings(SettingsSection):
     keep_hot: float = Field(30.0, ge=0, description="days after its end that a campaign stays in the hot tables")
     keep_usage: float = Field(365.0, gt=0, description="days that the usage of clusters is kept")
     keep_events: float = Field(
-        90.0, gt=0, description="days that closed events, messages, the audit trail, and tokens that are over are kept"
+        90.0,
+        gt=0,
+        description="days that closed events, messages, the audit trail (a day at least), and tokens that are over "
+        "are kept",
     )
     keep_durations: int = Field(5_000_000, ge=0, description="tasks of which it is kept how long they took, the latest")
     purge_after: float = Field(

@@ -40,7 +40,8 @@ def store(
     with database.begin() as conn:
         campaign_id = find_submission(conn, caller.user, key)
         if campaign_id is None:
-            campaign_id = _put(conn, caller, description, key, "submit_campaign")
+            campaign_id = _put(conn, caller, description, key)
+            _note(conn, caller, "submit_campaign", description, campaign_id)
     return _stored(caller, examined, notes, campaign_id)
 
 
@@ -54,22 +55,27 @@ def store_stages(
     with database.begin() as conn:
         ids = list_submissions(conn, caller.user, key)
         if not ids:
-            ids = [_put(conn, caller, _described(examined), key, "submit_stages") for examined, _ in stages]
+            descriptions = [_described(examined) for examined, _ in stages]
+            ids = [_put(conn, caller, description, key) for description in descriptions]
+            for description, campaign_id in zip(descriptions, ids, strict=True):
+                _note(conn, caller, "submit_stages", description, campaign_id)
     return [_stored(caller, *stage, campaign_id) for stage, campaign_id in zip(stages, ids, strict=True)]
 
 
-def _put(
-    conn: "Connection", caller: Caller, description: "CampaignDescription", key: IdempotencyKey | None, action: str
-) -> int:
+def _put(conn: "Connection", caller: Caller, description: "CampaignDescription", key: IdempotencyKey | None) -> int:
     after = [*find_required(conn, caller, wanted_before(description), description.count)]
     if wrong := [f"after[{place}]: {found}" for place, found in enumerate(after) if isinstance(found, str)]:
         raise CigriError("; ".join(wrong))
     required = [found for found in after if not isinstance(found, str)]
     new = new_campaign(description, caller.user)
     with sums_of_tasks(conn, caller.user, description) as sums:
-        campaign_id = put_campaign(conn, new, description.parameters(), key, sums, required)
+        return put_campaign(conn, new, description.parameters(), key, sums, required)
+
+
+def _note(
+    conn: "Connection", caller: Caller, action: str, description: "CampaignDescription", campaign_id: int
+) -> None:
     put_audit(conn, caller, action, {"campaign_id": campaign_id, "name": description.name})
-    return campaign_id
 
 
 def _described(examined: ExaminedDescription) -> "CampaignDescription":

@@ -1,6 +1,7 @@
 """`gridsub` of a description with stages: all of them are submitted, or none."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,29 @@ def test_a_stage_that_cannot_be_stored_takes_the_others_back(
     monkeypatch.setattr(storing, "put_audit", put_audit)
     assert "the disk is full" in run(study).err
     assert stored(database) == {}
+
+
+def test_nobody_waits_for_the_audit_trail_while_stages_are_stored(
+    run: Run, database: Database, study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An entry keeps all others waiting until the end of its transaction."""
+    from cigri.submission import storing
+
+    order = list[str]()
+
+    def noting(name: str) -> Callable[..., object]:
+        original = vars(storing)[name]
+
+        def call(*arguments: object) -> object:
+            order.append(name)
+            return original(*arguments)
+
+        return call
+
+    for name in ("put_campaign", "put_audit"):
+        monkeypatch.setattr(storing, name, noting(name))
+    assert run(study).status == 0
+    assert order == ["put_campaign"] * 4 + ["put_audit"] * 4
 
 
 def test_an_answer_that_is_lost_stores_them_once(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cigri.endpoints import BackgroundCalculation, DeferredResponse, Endpoint, P, R, UploadEndpoint
 from cigri.endpoints.read_cache import remembering
 from cigri.endpoints.request_bodies import SpooledBody, as_body
+from cigri.endpoints.storable_values import require_storable
 from cigri.identity.callers import Caller
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class SnapshotClient:
         assert not args, "parameters are given by name"
         assert endpoint.method == "GET", f"{endpoint.name} changes something"
         endpoint.require(self._caller)
+        require_storable(asked)
         answer = endpoint.function(self._conn, self._caller, *args, **asked)
         assert not isinstance(answer, DeferredResponse | BackgroundCalculation), (
             "nothing is waited for within a transaction"
@@ -95,6 +97,7 @@ def run_endpoint(
 ) -> "R | DeferredResponse[R]":
     """Raise Forbidden for whom it is not; what is changed stands in the audit trail with its change, or neither."""
     endpoint.require(caller)
+    require_storable(asked)
     if endpoint.method == "GET":
         with database.answering() as conn:
             answer = endpoint.function(conn, caller, **asked)

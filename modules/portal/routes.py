@@ -21,7 +21,7 @@ from cigri.formats.untrusted_text import safe_json
 from modules.portal.authentication import Authenticator
 from modules.portal.deferred_responses import DeferredResponses, ResponsePending
 from modules.portal.openapi import REFUSED_ANSWERS, schema_of
-from modules.portal.parameter_limits import require_storable, with_limits
+from modules.portal.parameter_limits import with_limits
 
 
 def add(
@@ -36,8 +36,6 @@ def add(
     def serve(request: Request, asked: BaseModel, told: BaseModel | None = None, **named: Any) -> Response:
         caller = identities.caller(request)
         values = {**named, **dict(asked), **dict(told or {})}
-        for name, value in values.items():
-            require_storable(name, value)
         question = (endpoint.name, caller, json.dumps(values, sort_keys=True, default=str))
         try:
             answer = errands.fetch_or_start(

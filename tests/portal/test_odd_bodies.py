@@ -14,14 +14,22 @@ from tests.portal.test_changes import ASKED, _grid
 
 __all__ = ["_grid"]  # the fixture: a campaign of each kind
 
-ODD: tuple[object, ...] = ("a\0b", "\ud800", "x" * 100_000, 2**63, -(2**64), 10**400, 1.5, -1, None, [], {}, True, "")
+
+def nested(depth: int) -> object:
+    value: object = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+NUMBERS: tuple[object, ...] = (2**63, -(2**64), 10**400, 1.5, -1)
+ODD = ("a\0b", "\ud800", "x" * 100_000, *NUMBERS, None, [], {}, True, "", nested(100), nested(500), nested(800))
 WITH_BODIES = [one for one in endpoints.list_endpoints() if one.method != "GET" and not ASKED[one.name].is_raw]
 
 
 def variants(value: object) -> Iterator[object]:
     """The value with each of its parts replaced by each odd value, one at a time, and with an odd name added."""
-    for odd in ODD:
-        yield copy.deepcopy(odd)
+    yield from ODD
     parts: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for place, part in parts:
         for changed in variants(part):

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from cigri.database import Database
 from cigri.endpoints import HEADERS, Endpoint, P, R
 from cigri.endpoints.dispatch import InProcessClient, run_endpoint
+from cigri.endpoints.storable_values import LARGEST
 from cigri.errors import NotFound, UsageError
 from cigri.formats.json_values import to_json_value
 from cigri.formats.untrusted_text import safe_json
@@ -20,7 +21,6 @@ from cigri.identity.callers import Caller
 from modules.portal.authentication import Authenticator
 from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.fair_queue import FairQueue
-from modules.portal.parameter_limits import LARGEST
 
 BASE = "/cigri-api"
 """API_BASE of the clients' configuration, as it is delivered."""

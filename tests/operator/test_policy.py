@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
+from cigri.endpoints.policy import LARGEST_PRIORITY
 from cigri.flow.offers import take_offers
 from cigri.flow.pending_reasons import list_cuts
 from cigri.gateway.transport_gateway import TransportGateway
@@ -130,7 +131,8 @@ def test_a_priority_goes_before_the_order_of_submission(cigri: Cigri, database: 
     assert offered(database) == [(2, 1, 3), (1, 1, 1)]
     assert cigri("campaign", "priority", "2", "-2").status == 0
     assert offered(database) == [(1, 1, 3), (2, 1, 1)]
-    assert "between" in cigri("campaign", "priority", "2", "9" * 20).err
+    assert "between" in cigri("campaign", "priority", "2", str(LARGEST_PRIORITY + 1)).err
+    assert "numbers go from" in cigri("campaign", "priority", "2", "9" * 20).err
 
 
 def test_an_unknown_policy_is_an_error_and_everybody_is_served_first_come_first_served(database: Database) -> None:

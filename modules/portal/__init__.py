@@ -5,32 +5,56 @@ come from tables only: nothing here waits for a cluster.
 """
 
 from contextlib import closing
+from functools import cache
 from importlib import metadata
 
-from fastapi import Depends, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from prometheus_client import CollectorRegistry
+from starlette.routing import BaseRoute
 
 from cigri.database import Database
 from cigri.endpoints import Admitting, UploadEndpoint, list_endpoints
 from cigri.endpoints.read_cache import keep_latest_answers
+from cigri.formats.units import MEGABYTE
 from cigri.settings.sections import Settings
-from modules.portal import cigri3, health, metrics, openapi, pages, problem_details, routes, unauthenticated_endpoints
+from modules.portal import (
+    cigri3,
+    health,
+    metrics,
+    openapi,
+    pages,
+    problem_details,
+    routes,
+    unauthenticated_endpoints,
+    uploads,
+)
 from modules.portal.authentication import Authenticator
 from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.fair_queue import FairQueue
 from modules.portal.listening import PortalListener
 from modules.portal.origins import read_names
+from modules.portal.portal_door import PortalDoor
 from modules.portal.request_guard import RequestGuard
-from modules.portal.unauthenticated_endpoints import PortalDoor
+from modules.portal.services import PortalServices, wait_for_turn
 from modules.portal.unread_answers import AnswersInPieces, UnreadAnswers
-from modules.portal.uploads import UploadLimiter, UploadRoutes
+from modules.portal.upload_limiter import UploadLimiter
+
+IN_TURN = Depends(wait_for_turn, scope="function")
 
 
 def make_app(database: Database, settings: Settings, errands: DeferredResponses) -> FastAPI:
     """All that is served, as an ASGI application."""
     identities, registry = Authenticator(settings.portal, database), CollectorRegistry()
-    unread = UnreadAnswers()
-    turns = FairQueue(identities, unread)
+    unread, names = UnreadAnswers(), read_names(settings.portal.names)
+    services = PortalServices(
+        database,
+        identities,
+        errands,
+        UploadLimiter(),
+        FairQueue(identities, unread),
+        PortalDoor(identities, names.hosts),
+        settings.portal.largest_submission * MEGABYTE,
+    )
     app = FastAPI(
         title="CiGri",
         version=metadata.version("cigri"),
@@ -39,30 +63,35 @@ def make_app(database: Database, settings: Settings, errands: DeferredResponses)
         redoc_url=None,
         openapi_url="/openapi.json",
         redirect_slashes=False,
-        dependencies=[Depends(turns.wait_for_turn, scope="function")],
+        dependencies=[IN_TURN],
     )
+    services.lend_to(app)
     problem_details.add_to(app)
     openapi.describe(app)
     keep_latest_answers(database.engine)
-    names = read_names(settings.portal.names)
     app.add_middleware(AnswersInPieces, unread=unread)
     app.add_middleware(RequestGuard, names=names, proxy=identities.proxy)
     app.add_middleware(metrics.RequestMetrics, registry=registry)
     metrics.add_to(app, database, identities, registry, settings.data_directory)
     health.add_to(app, database)
-    uploads = UploadLimiter()
-    receiver = UploadRoutes(database, identities, settings.portal.largest_submission, uploads, errands, turns)
-    door = PortalDoor(identities, names.hosts)
+    app.router.routes += list_endpoint_routes()
+    pages.add_to(app, services)
+    cigri3.add_to(app, services)
+    return app
+
+
+@cache
+def list_endpoint_routes() -> list[BaseRoute]:
+    """Made once: FastAPI takes 3 ms of a processor for each, and there are a hundred."""
+    router = APIRouter(dependencies=[IN_TURN])
     for endpoint in list_endpoints():
         if isinstance(endpoint, UploadEndpoint):
-            receiver.add(app, endpoint)
+            uploads.add(router, endpoint)
         elif isinstance(endpoint, Admitting):
-            unauthenticated_endpoints.add(app, endpoint, database, door)
+            unauthenticated_endpoints.add(router, endpoint)
         else:
-            routes.add(app, endpoint, database, identities, errands)
-    pages.add_to(app, database, identities, errands, uploads, turns)
-    cigri3.add_to(app, database, identities, errands, turns)
-    return app
+            routes.add(router, endpoint)
+    return router.routes
 
 
 def run(database: Database, settings: Settings, listener: PortalListener) -> None:

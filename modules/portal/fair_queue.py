@@ -31,8 +31,9 @@ class FairQueue:
         self._working = Counter[str]()
         self._waiting = RoundRobin[asyncio.Future[None]]()
 
-    async def wait_for_turn(self, request: Request) -> AsyncIterator[None]:
-        """A dependency of all routes; one that awaits something takes its turn itself, when there is work to do."""
+    @asynccontextmanager
+    async def turn_of(self, request: Request) -> AsyncIterator[None]:
+        """A route that awaits something takes its turn itself, when there is work to do."""
         if iscoroutinefunction(request.scope["endpoint"]):
             yield
             return

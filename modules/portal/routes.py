@@ -6,52 +6,46 @@ from http import HTTPStatus
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any
 
-from fastapi import Body, FastAPI, Header, Path, Query, Request
+from fastapi import APIRouter, Body, Header, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from starlette.datastructures import URL
 from starlette.responses import JSONResponse, Response
 
-from cigri.database import Database
 from cigri.endpoints import API, HEADERS, Endpoint, UploadEndpoint
 from cigri.endpoints.dispatch import run_endpoint
 from cigri.endpoints.paging import is_last
 from cigri.endpoints.parameters import MEANINGS
 from cigri.formats.json_values import to_json_value
 from cigri.formats.untrusted_text import safe_json
-from modules.portal.authentication import Authenticator
-from modules.portal.deferred_responses import DeferredResponses, ResponsePending
+from modules.portal.deferred_responses import ResponsePending
 from modules.portal.openapi import REFUSED_ANSWERS, schema_of
 from modules.portal.parameter_limits import with_limits
+from modules.portal.services import services_of
 
 
-def add(
-    app: FastAPI,
-    endpoint: Endpoint[..., Any],
-    database: Database,
-    identities: Authenticator,
-    errands: DeferredResponses,
-) -> None:
+def add(router: APIRouter, endpoint: Endpoint[..., Any]) -> None:
     """Serve it; the work is done in a thread, in one transaction."""
 
     def serve(request: Request, asked: BaseModel, told: BaseModel | None = None, **named: Any) -> Response:
-        caller = identities.caller(request)
+        services = services_of(request)
+        caller = services.identities.caller(request)
         values = {**named, **dict(asked), **dict(told or {})}
         question = (endpoint.name, caller, json.dumps(values, sort_keys=True, default=str))
         try:
-            answer = errands.fetch_or_start(
-                caller.user, question, lambda: run_endpoint(endpoint, database, caller, values)
+            answer = services.errands.fetch_or_start(
+                caller.user, question, lambda: run_endpoint(endpoint, services.database, caller, values)
             )
             return as_json(answer, _links(endpoint, request.url, values, answer))
         except ResponsePending:
             return not_yet()
 
-    add_route(app, endpoint, serve)
+    add_route(router, endpoint, serve)
 
 
-def add_route(app: FastAPI, endpoint: Endpoint[..., Any], serve: Callable[..., Any], **openapi: Any) -> None:
+def add_route(router: APIRouter, endpoint: Endpoint[..., Any], serve: Callable[..., Any], **openapi: Any) -> None:
     """Let `serve` have what is asked as `asked` (the query), `told` (the body), and by name what the path says."""
     serve.__signature__ = _signature(endpoint)  # type: ignore[attr-defined]  # FastAPI reads it
-    app.add_api_route(
+    router.add_api_route(
         API + endpoint.path,
         serve,
         methods=[endpoint.method],

@@ -1,59 +1,22 @@
 """Endpoints for strangers: nobody is asked who they are; what they send may make them known."""
 
-import threading
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from cigri.database import Database
 from cigri.endpoints import Admitting
-from cigri.errors import TooManyRequests
-from cigri.identity.callers import AccessScope, Caller
 from modules.portal import routes
-from modules.portal.authentication import Authenticator
-from modules.portal.origins import OWN_NAMES
-
-MOST_LOOKED_AT = 4
-"""Signatures at the same time, each a process for some milliseconds."""
+from modules.portal.services import services_of
 
 
-class PortalDoor:
-    """`names`: by which the grid is reached; where it has none, by those of this host alone."""
-
-    def __init__(self, identities: Authenticator, names: Collection[str]) -> None:
-        self._identities = identities
-        self._names = frozenset(map(_bare, names or OWN_NAMES))
-        self._places = threading.Semaphore(MOST_LOOKED_AT)
-
-    def answers_to(self, host: str) -> bool:
-        return _bare(host) in self._names
-
-    def lent(self, user: str, scope: AccessScope, how: str) -> Caller:
-        return self._identities.lent(user, scope, how)
-
-    @contextmanager
-    def looking(self) -> Iterator[None]:
-        if not self._places.acquire(blocking=False):
-            raise TooManyRequests(f"{MOST_LOOKED_AT} signatures are looked at already; ask again in a second")
-        try:
-            yield
-        finally:
-            self._places.release()
-
-
-def _bare(host: str) -> str:
-    """An address of IPv6 has brackets in a URL, and none in what is read of it."""
-    return host.lower().strip("[]")
-
-
-def add(app: FastAPI, endpoint: Admitting[..., Any], database: Database, door: PortalDoor) -> None:
+def add(router: APIRouter, endpoint: Admitting[..., Any]) -> None:
     """Serve it; the work is done in a thread."""
 
     def serve(request: Request, asked: BaseModel, told: BaseModel, **named: Any) -> Response:
-        return routes.as_json(endpoint.function(database, door, **named, **dict(asked), **dict(told)))
+        services = services_of(request)
+        answer = endpoint.function(services.database, services.door, **named, **dict(asked), **dict(told))
+        return routes.as_json(answer)
 
-    routes.add_route(app, endpoint, serve)
+    routes.add_route(router, endpoint, serve)

@@ -23,7 +23,7 @@ from cigri.settings.sections import PortalSettings, Settings
 from cigri.ssh_keys.challenge_text import NAMESPACE
 from cigri.ssh_keys.public_keys import read_public_key
 from cigri.ssh_keys.signatures import LONGEST_SIGNATURE
-from modules.portal import fair_queue, unauthenticated_endpoints
+from modules.portal import fair_queue, portal_door
 from tests.factories import NOON, set_time
 from tests.portal.conftest import Answered, Mint, Serve, Served, bearer
 from tests.portal.ssh_keys import KEYGEN, make_key, public, signed
@@ -227,7 +227,7 @@ def test_no_transaction_is_open_while_a_signature_is_looked_at_and_few_are(
 ) -> None:
     from cigri.ssh_keys import keygen
 
-    asked = [challenge(portal) for _ in range(unauthenticated_endpoints.MOST_LOOKED_AT + 1)]
+    asked = [challenge(portal) for _ in range(portal_door.MOST_LOOKED_AT + 1)]
     begun, go_on = threading.Semaphore(0), threading.Event()
 
     def waits(*_: str) -> bool:

@@ -25,7 +25,7 @@ from cigri.errors import CigriError, DescriptionError, PortalUnavailable
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.tables.campaigns import Campaign
 from cigri.tables.tasks import Task
-from modules.portal import uploads
+from modules.portal import upload_limiter
 from tests.factories import a_cluster
 from tests.portal.conftest import Serve, Served
 from tests.waiting import looks
@@ -248,7 +248,7 @@ def test_a_user_hands_over_a_few_campaigns_at_a_time(portal: Served) -> None:
         clients[-1].connect(str(portal.place))
         clients[-1].sendall(head)
 
-    for _ in range(uploads.MOST_UPLOADS):
+    for _ in range(upload_limiter.MOST_UPLOADS):
         begin()
     refused = "4 submissions of yours are under way: wait for one of them to end"
 

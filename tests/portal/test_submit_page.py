@@ -13,7 +13,7 @@ from cigri.identity.callers import AccessScope
 from cigri.tables.campaigns import Campaign
 from cigri.tables.clusters import Cluster
 from modules.portal.pages.submit import LONGEST_SUBMISSION
-from modules.portal.uploads import MOST_UPLOADS
+from modules.portal.upload_limiter import MOST_UPLOADS
 from tests.portal.browser import Browser, Page, signed_in
 from tests.portal.conftest import HOSTILE, Served
 from tests.portal.raw import Line

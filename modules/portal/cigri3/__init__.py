@@ -5,20 +5,15 @@ Who asks, who may, what is admitted and what is audited is the endpoints' busine
 
 from fastapi import FastAPI
 
-from cigri.database import Database
-from modules.portal.authentication import Authenticator
 from modules.portal.cigri3 import errors
 from modules.portal.cigri3.dispatch import BASE, Cigri3Dispatcher
 from modules.portal.cigri3.paths import CIGRI3_PATHS
-from modules.portal.deferred_responses import DeferredResponses
-from modules.portal.fair_queue import FairQueue
+from modules.portal.services import PortalServices
 
 
-def add_to(
-    app: FastAPI, database: Database, identities: Authenticator, errands: DeferredResponses, turns: FairQueue
-) -> None:
+def add_to(app: FastAPI, services: PortalServices) -> None:
     """Serve them; call it when errors have their other shapes already."""
-    interpreter = Cigri3Dispatcher(database, identities, errands, turns)
+    interpreter = Cigri3Dispatcher(services)
     for path in CIGRI3_PATHS:
         app.add_api_route(
             BASE + path.path,

@@ -18,9 +18,8 @@ from cigri.errors import NotFound, UsageError
 from cigri.formats.json_values import to_json_value
 from cigri.formats.untrusted_text import safe_json
 from cigri.identity.callers import Caller
-from modules.portal.authentication import Authenticator
 from modules.portal.deferred_responses import DeferredResponses
-from modules.portal.fair_queue import FairQueue
+from modules.portal.services import PortalServices
 
 BASE = "/cigri-api"
 """API_BASE of the clients' configuration, as it is delivered."""
@@ -84,18 +83,16 @@ class Cigri3Route:
 class Cigri3Dispatcher:
     """One for all requests."""
 
-    def __init__(
-        self, database: Database, identities: Authenticator, errands: DeferredResponses, turns: FairQueue
-    ) -> None:
-        self._database, self._identities, self._errands, self._turns = database, identities, errands, turns
+    def __init__(self, services: PortalServices) -> None:
+        self._services = services
 
     def serving(self, path: Cigri3Route) -> Callable[[Request], Awaitable[Response]]:
         """What serves it; the work is done in a thread."""
 
         async def serve(request: Request) -> Response:
-            caller = await run_in_threadpool(self._identities.caller, request)
+            caller = await run_in_threadpool(self._services.identities.caller, request)
             body = b"" if path.method == "GET" else await request.body()
-            async with self._turns.turn(caller.user):
+            async with self._services.turns.turn(caller.user):
                 return await run_in_threadpool(self._answer, path, request, caller, body)
 
         return serve
@@ -107,9 +104,9 @@ class Cigri3Dispatcher:
             raise UsageError(f"{', '.join(unknown)[:100]}: no option of {path.method} {path.path}; {known}")
         asked = Cigri3Request(
             caller,
-            InProcessClient(self._database, caller),
-            self._errands,
-            self._database,
+            InProcessClient(self._services.database, caller),
+            self._services.errands,
+            self._services.database,
             request.path_params,
             options,
             body,

@@ -19,7 +19,7 @@ from cigri.identity.callers import Caller
 from cigri.jdl.parsing import read_description, without_params
 from modules.portal.deferred_responses import ResponsePending
 from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_fields, see
-from modules.portal.uploads import arriving
+from modules.portal.upload_limiter import arriving
 
 LONGEST_SUBMISSION = 1_000_000  # bytes; each byte that is no letter or figure counts three
 MOST_PROBLEMS = 50

@@ -12,16 +12,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 
-from cigri.database import Database
 from cigri.endpoints.dispatch import InProcessClient
 from cigri.errors import UsageError
 from cigri.identity.callers import Caller
-from modules.portal.authentication import BY_SESSION, Authenticator
+from modules.portal.authentication import BY_SESSION
 from modules.portal.browser_sessions import PROOF_FIELD
-from modules.portal.deferred_responses import DeferredResponses
-from modules.portal.fair_queue import FairQueue
 from modules.portal.rendering.template_filters import FILTERS
-from modules.portal.uploads import UploadLimiter
+from modules.portal.services import PortalServices
 
 ROOM = "modules.portal"
 STATIC = Path(__file__).parents[1] / "static"
@@ -33,16 +30,9 @@ LONGEST_FORM = 10_000  # bytes
 class PageRenderer:
     """One for all requests."""
 
-    def __init__(
-        self,
-        database: Database,
-        identities: Authenticator,
-        errands: DeferredResponses,
-        uploads: UploadLimiter,
-        turns: FairQueue,
-    ) -> None:
-        self.database, self.identities, self.errands = database, identities, errands
-        self.uploads, self.turns = uploads, turns
+    def __init__(self, services: PortalServices) -> None:
+        self.database, self.identities, self.errands = services.database, services.identities, services.errands
+        self.uploads, self.turns = services.uploads, services.turns
         self._templates = Environment(
             loader=PackageLoader(ROOM), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )

@@ -97,11 +97,10 @@ def claim_due_kills(conn: Connection, cluster_id: int, verify_after: float) -> l
     return [DueKill(row.job_id, row.local_user, row.remote_id or "", row.tries) for row in taken]
 
 
-def mark_kills_unsent(conn: Connection, job_ids: Sequence[int]) -> None:
-    """The cluster did not take these kills: they are due again at once."""
-    conn.execute(
-        update(KillRequest).where(KillRequest.c.job_id.in_(job_ids), KillRequest.c.is_open).values(sent_at=None)
-    )
+def mark_kills_unsent(conn: Connection, job_ids: Sequence[int], *, were_tried: bool = True) -> None:
+    """The cluster did not take these kills, or was not asked: they are due again at once."""
+    of_these = update(KillRequest).where(KillRequest.c.job_id.in_(job_ids), KillRequest.c.is_open)
+    conn.execute(of_these.values(sent_at=None, tries=KillRequest.c.tries - (0 if were_tried else 1)))
 
 
 def closing(ended: FromClause) -> Update:

@@ -78,9 +78,10 @@ def claim_due_suspensions(
     return orders
 
 
-def unsend_halts(conn: Connection, job_ids: Sequence[int]) -> None:
-    """The cluster was not reached: these are due again at once."""
-    conn.execute(update(Suspension).where(Suspension.c.job_id.in_(job_ids)).values(sent_at=None))
+def unsend_halts(conn: Connection, job_ids: Sequence[int], *, were_tried: bool = True) -> None:
+    """The cluster was not reached, or not asked: these are due again at once."""
+    of_these = update(Suspension).where(Suspension.c.job_id.in_(job_ids))
+    conn.execute(of_these.values(sent_at=None, tries=Suspension.c.tries - (0 if were_tried else 1)))
 
 
 def _mark(conn: Connection, orders: Sequence[DueSuspension]) -> None:

@@ -4,12 +4,13 @@ import os
 import pwd
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from cigri.drivers import JobControl
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.remote_command_counts import NOTHING, RemoteCommandCosts
+from cigri.gateway.account_lanes import AccountResults
 from cigri.gateway.bandwidth_limits import BandwidthLimiter
 from cigri.gateway.requests import ClusterRequest, ClusterResponses
 from cigri.wrapper import OutboxReceipt
@@ -88,14 +89,17 @@ class ClusterGateway(ABC):
         """Visit clusters side by side for at most `patience` seconds; a slow visit goes on, and is not begun again."""
 
     @abstractmethod
-    def run_concurrently(self, users: Iterable[str], action: Callable[[str], T]) -> list[T]:
-        """Do this for accounts of one cluster, a few at a time, so that one that hangs does not hold up the others."""
+    def run_concurrently(
+        self, cluster: ClusterRow, users: Iterable[str], action: Callable[[str], T], doubtful: Collection[str] = ()
+    ) -> AccountResults[T]:
+        """Do this for accounts of a cluster, a few at a time; who takes long goes on alone, and is not begun again.
 
-    @abstractmethod
-    def run_detached(
-        self, cluster: ClusterRow, users: Iterable[str], action: Callable[[str], "Counter[str]"]
-    ) -> list["Counter[str]"]:
-        """Do this for accounts that gave no sense before; who takes long goes on alone, and is not begun again."""
+        `doubtful`: accounts that gave no sense before; they come last, and are hardly waited for.
+        """
+
+    def had_left_behind(self, cluster: ClusterRow) -> bool:
+        """Whether an account of this cluster went on alone until the last call of run_concurrently."""
+        return False
 
     @abstractmethod
     def close(self) -> None:

@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,6 +12,7 @@ from cigri import drivers
 from cigri.drivers import Driver, JobControl
 from cigri.errors import CigriError, TransportError
 from cigri.flow.clusters import ClusterRow
+from cigri.gateway.account_lanes import ACCOUNTS, AccountLanes, AccountResults
 from cigri.gateway.contract import ClusterGateway, VisitResults
 from cigri.gateway.requests import ClusterRequest, ClusterResponses
 from cigri.gateway.shell_rendering import RenderedRequest, render, render_all
@@ -26,9 +27,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 VISITORS = 16  # clusters visited at the same time
-ACCOUNTS = 4  # accounts of one cluster asked at the same time: sshd gives few sessions (MaxSessions)
+MOST_ACCOUNTS = 2 * VISITORS * ACCOUNTS  # at work at the same time, left behind or not
 CLOSING_PATIENCE = 2.0  # seconds that visits get to end before their connections are taken away
-MOMENT = 1.0  # seconds that an account is waited for that gave no sense before
 NO_ANSWER = ShellResult(0, "", "")
 
 T = TypeVar("T")
@@ -50,8 +50,8 @@ class TransportGateway(ClusterGateway):
         self._lock = threading.Lock()
         self._visitors = ThreadPoolExecutor(VISITORS, thread_name_prefix="visit")
         self._under_way: dict[int, Future[Counter[str]]] = {}
-        self._bystanders = ThreadPoolExecutor(VISITORS, thread_name_prefix="bystander")
-        self._aside: dict[tuple[int, str], Future[Counter[str]]] = {}
+        self._accounts = ThreadPoolExecutor(MOST_ACCOUNTS, thread_name_prefix="account")
+        self._lanes: dict[int, AccountLanes] = {}
 
     def driver(self, cluster: ClusterRow) -> Driver:
         """The driver of the cluster as configured now, loaded once; raise ConfigError when there is none."""
@@ -124,31 +124,28 @@ class TransportGateway(ClusterGateway):
         reports = {name: future.result() for name, future in ended.items() if name not in failed}
         return VisitResults(reports, late, failed)
 
-    def run_concurrently(self, users: Iterable[str], action: Callable[[str], T]) -> list[T]:
-        with ThreadPoolExecutor(ACCOUNTS, thread_name_prefix="account") as pool:
-            return list(pool.map(action, users))
+    def run_concurrently(
+        self, cluster: ClusterRow, users: Iterable[str], action: Callable[[str], T], doubtful: Collection[str] = ()
+    ) -> AccountResults[T]:
+        return self._lanes_of(cluster).run(users, action, doubtful)
 
-    def run_detached(
-        self, cluster: ClusterRow, users: Iterable[str], action: Callable[[str], "Counter[str]"]
-    ) -> list["Counter[str]"]:
-        begun: dict[str, Future[Counter[str]]] = {}
-        for user in users:
-            earlier = self._aside.get((cluster.id, user))
-            if earlier is None or earlier.done():
-                begun[user] = self._aside[cluster.id, user] = self._bystanders.submit(action, user)
-        wait(begun.values(), timeout=MOMENT)
-        return [future.result() for future in begun.values() if future.done()]
+    def had_left_behind(self, cluster: ClusterRow) -> bool:
+        return self._lanes_of(cluster).had_left_behind
 
     def close(self) -> None:
         self._visitors.shutdown(wait=False, cancel_futures=True)
-        self._bystanders.shutdown(wait=False, cancel_futures=True)
-        visits = [*self._under_way.values(), *self._aside.values()]
-        visits = [visit for visit in visits if not visit.cancelled()]
+        visits: list[Future[Any]] = [visit for visit in self._under_way.values() if not visit.cancelled()]
+        visits += [late for lanes in self._lanes.values() for late in lanes.left_behind]
         wait(visits, timeout=CLOSING_PATIENCE)
         self._is_closed = True
         for _, transport in list(self._transports.values()):
             transport.terminate()
         wait(visits, timeout=CLOSING_PATIENCE)
+        self._accounts.shutdown(wait=False, cancel_futures=True)  # a visit that went on may have asked until now
+
+    def _lanes_of(self, cluster: ClusterRow) -> AccountLanes:
+        with self._lock:
+            return self._lanes.setdefault(cluster.id, AccountLanes(cluster.name, self._accounts))
 
     def _hear(self, cluster: ClusterRow, user: str, said: RenderedRequest[T]) -> T:
         if said.is_raw:

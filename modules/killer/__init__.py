@@ -99,8 +99,11 @@ def _visit(tools: PassContext, cluster: ClusterRow, with_halts: bool) -> PassRep
             states = steerable(tools.gateway.controls(cluster)) if with_halts else ()
             for halt in claim_due_suspensions(conn, cluster.id, states, verify_after) if with_halts else ():
                 orders[halt.local_user].halts.append(halt)
-        for of_user in tools.gateway.run_concurrently(orders, lambda user: _send(tools, cluster, user, orders[user])):
+        sent = tools.gateway.run_concurrently(cluster, orders, lambda user: _send(tools, cluster, user, orders[user]))
+        for of_user in sent.in_time:
             report.update(of_user)
+        if sent.not_begun:
+            _put_off(tools, [orders[user] for user in sent.not_begun])
         report["checkpoints heard"] = pass_on_checkpoints(tools, cluster)
     return +report
 
@@ -144,6 +147,13 @@ def _steer(tools: PassContext, cluster: ClusterRow, user: str, orders: DueJobCon
     for steer, steered in steers.items():
         report.update(tell_result(tools, cluster, steer, steered, answers))
     return report
+
+
+def _put_off(tools: PassContext, orders: Sequence[DueJobControls]) -> None:
+    """These were not sent, as their accounts are still at work: they are due again at the next pass."""
+    with tools.database.begin() as conn:
+        mark_kills_unsent(conn, [kill.job_id for order in orders for kill in order.kills], were_tried=False)
+        unsend_halts(conn, [halt.job_id for order in orders for halt in order.halts], were_tried=False)
 
 
 def _complain_of_stubborn(tools: PassContext, cluster: ClusterRow, orders: Sequence[DueKill]) -> None:

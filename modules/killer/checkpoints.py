@@ -26,7 +26,12 @@ def pass_on_checkpoints(tools: PassContext, cluster: ClusterRow) -> int:
         for order in take_checkpoint_orders(conn, cluster.id):
             orders[order.local_user].append(order)
         key = grid_key(conn) if orders else ""
-    return sum(tools.gateway.run_concurrently(orders, lambda user: _ask(tools, cluster, key, user, orders[user])))
+    asked = tools.gateway.run_concurrently(cluster, orders, lambda user: _ask(tools, cluster, key, user, orders[user]))
+    put_off = [order.job_id for user in asked.not_begun for order in orders[user] if order.is_new]
+    if put_off:
+        with tools.database.begin() as conn:
+            unsend_checkpoints(conn, put_off)
+    return sum(asked.in_time)
 
 
 def _ask(tools: PassContext, cluster: ClusterRow, key: str, user: str, orders: list[DueCheckpoint]) -> int:

@@ -40,7 +40,7 @@ def assess_jobs(place: ShutdownContext, running: Sequence[RunningJob]) -> list[K
             return {}
 
     said: dict[JobKey, Mapping[str, str]] = {}
-    for answer in gateway.run_concurrently(by_user, read):
+    for answer in gateway.run_concurrently(cluster, by_user, read).in_time:
         said.update(answer)
     victims = []
     for job in running:
@@ -70,7 +70,8 @@ def notify_jobs(
             return []
         return [(job.job.job_id, job.key in heard) for job in by_user[user]]
 
-    hearings = [hearing for of_user in gateway.run_concurrently(by_user, announced) for hearing in of_user]
+    told = gateway.run_concurrently(cluster, by_user, announced).in_time
+    hearings = [hearing for of_user in told for hearing in of_user]
     with place.tools.database.begin() as conn:
         record_notified_jobs(conn, hearings, at, machine_only=machine_only)
     return {job_id for job_id, _ in hearings}
@@ -104,7 +105,8 @@ def _withdraw(place: ShutdownContext, jobs: Sequence[JobToNotify], *, machine_on
             return []
         return [job.job_id for job in by_user[user]]
 
-    return [job_id for of_user in gateway.run_concurrently(by_user, withdrawn) for job_id in of_user]
+    reached = gateway.run_concurrently(cluster, by_user, withdrawn).in_time
+    return [job_id for of_user in reached for job_id in of_user]
 
 
 def _by_user(running: Iterable[RunningJob]) -> dict[str, list[RunningJob]]:

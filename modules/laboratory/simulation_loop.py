@@ -1,7 +1,7 @@
 """The modules on simulated clusters in virtual time, cycle by cycle."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from importlib import import_module
 from typing import Any, TypeVar
@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from cigri.database.virtual import VirtualTimeDatabase
 from cigri.drivers import JobControl
 from cigri.flow.clusters import ClusterRow
+from cigri.gateway.account_lanes import AccountResults
 from cigri.gateway.contract import ClusterGateway, VisitResults
 from cigri.gateway.requests import ClusterRequest, ClusterResponses
 from cigri.lifecycle import CYCLE
@@ -52,13 +53,10 @@ class SimulatedGateway(ClusterGateway):
     ) -> VisitResults:
         return VisitResults({cluster.name: visit(cluster) for cluster in clusters}, [], {})
 
-    def run_concurrently(self, users: Iterable[str], action: Callable[[str], T]) -> list[T]:
-        return [action(user) for user in users]
-
-    def run_detached(
-        self, cluster: ClusterRow, users: Iterable[str], action: Callable[[str], "Counter[str]"]
-    ) -> list["Counter[str]"]:
-        return self.run_concurrently(users, action)
+    def run_concurrently(
+        self, cluster: ClusterRow, users: Iterable[str], action: Callable[[str], T], doubtful: Collection[str] = ()
+    ) -> AccountResults[T]:
+        return AccountResults([action(user) for user in users], [])
 
     def close(self) -> None:
         """No visit outlasts its pass."""

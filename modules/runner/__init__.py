@@ -108,7 +108,7 @@ def _visit(tools: PassContext, key: str, outsets: Mapping[int, LaunchContext], c
         tools.gateway.check(cluster)  # no driver for its configuration is the whole cluster's trouble, no account's
         with tools.database.read() as conn:
             unsettled = list_launching(conn, cluster.id) if outset.is_unclear else []
-            paused = {user for user, is_over in list_refused(conn, cluster).items() if not is_over}
+            refused = list_refused(conn, cluster)
             room = max(1, int(outset.pace * cluster.config.max_waiting)) - count_waiting(conn, cluster.id)
             max_array = max(1, int(outset.pace * cluster.config.max_array))
             launches = with_rhythms(conn, cluster.id, list_launches(conn, cluster.id, max(room, 0), max_array))
@@ -118,14 +118,15 @@ def _visit(tools: PassContext, key: str, outsets: Mapping[int, LaunchContext], c
             work[batch.local_user].unsettled.append(batch)
         for launch in launches if cluster.is_enabled else ():
             work[launch.local_user].launches.append(launch)
-        for user in paused & set(work):
+        for user in [user for user in work if not refused.get(user, True)]:
             del work[user]
         away = threading.Event()
 
         def serve(user: str) -> PassReport:
             return Counter() if away.is_set() else _serve(tools, cluster, key, user, work[user], away)
 
-        for of_user in tools.gateway.run_concurrently(work, serve):
+        # one that hangs goes on without this lock: who finds its batch unsettled asks the cluster, and voids it there
+        for of_user in tools.gateway.run_concurrently(cluster, work, serve, doubtful=refused).in_time:
             report.update(of_user)
     return report
 

@@ -102,11 +102,11 @@ def _look(tools: PassContext, cluster: ClusterRow, key: str, relisted: Sequence[
     def ask(user: str) -> PassReport:
         return _ask_user(tools, cluster, key, accounts[user])
 
-    steady = tools.gateway.run_concurrently([user for user in accounts if user not in refused], ask)
-    others = tools.gateway.run_detached(cluster, [user for user in accounts if refused.get(user)], ask)
-    for of_user in [*steady, *others]:
+    asked = [user for user in accounts if refused.get(user, True)]
+    for of_user in tools.gateway.run_concurrently(cluster, asked, ask, doubtful=refused).in_time:
         report.update(of_user)
-    if report["moved jobs"] or report["missing jobs"] or report["ended jobs"]:
+    has_changed = report["moved jobs"] or report["missing jobs"] or report["ended jobs"]
+    if has_changed or tools.gateway.had_left_behind(cluster):
         with tools.database.begin() as conn:
             count_ours(conn, cluster.id)
     if problems or cluster.has_troubles:

@@ -1,16 +1,19 @@
 """Campaigns on real Slurm clusters over real SSH: preempted, by users' own keys, tested by the operator."""
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from cigri.database import Database
 from cigri.flow.clusters import put_cluster
 from modules import killer
 from tests.faults.conftest import slurm_grid
 from tests.grid import Grid, slurm_site, until
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.cluster
 CORES = 16  # of a cluster of the testbed
@@ -116,3 +119,29 @@ def test_a_cluster_that_takes_small_arrays_only_is_given_such(beta: Grid) -> Non
     assert sent["max"] <= 100
     assert beta.one("SELECT config['max_array'] FROM clusters") == 100
     assert beta.one("SELECT count(*) FROM events WHERE code <> 'FINISHED'") == 1
+
+
+STOPPING = 'while :; do pkill -STOP -u bob -f "^sh -s$"; sleep 0.05; done'
+"""What a user may do on a front-end: our shells run as themselves."""
+
+
+@pytest.fixture
+def stopped_bob(alpha: Grid) -> Iterator[None]:
+    """bob stops each of his shells as soon as it is there."""
+    loop = int(alpha.site.sh(f"nohup sh -c {shlex.quote(STOPPING)} >/dev/null 2>&1 & echo $!", user="bob"))
+    yield
+    alpha.site.sh(f"kill {loop}; while kill -0 {loop} 2>/dev/null; do sleep 0.05; done; :", user="bob")
+    alpha.site.sh('pkill -CONT -u bob -f "^sh -s$" || :', user="bob")
+
+
+def test_a_user_who_stops_their_shells_delays_nobody_else(alpha: Grid, stopped_bob: None) -> None:
+    with alpha.database.begin() as conn:
+        put_cluster(conn, "alpha", {**alpha.site.config, "timeout": PATIENCE})  # longer than others may take
+    alpha.submit(["1"], command="true")
+    with alpha.database.begin() as conn:
+        conn.execute(text("UPDATE campaigns SET grid_user = 'bob'"))
+    for _ in range(2):
+        alpha.submit([str(number) for number in range(2, 10)])
+        alpha.run_until(lambda: alpha.one("SELECT count(*) FROM campaigns WHERE ended_at IS NULL") == 1)
+    assert alpha.counts() == {"done": 16, "assigned": 1}
+    assert alpha.rows("SELECT code FROM events WHERE closed_at IS NULL") == []  # he is still waited for

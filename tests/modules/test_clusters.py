@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -14,12 +15,15 @@ from cigri.errors import RemoteOutcomeUnknown
 from cigri.flow.cluster_visits import put_account_failure
 from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.kill_requests import request_kills
-from cigri.gateway.transport_gateway import ACCOUNTS, TransportGateway
+from cigri.gateway import account_lanes
+from cigri.gateway.account_lanes import ACCOUNTS
+from cigri.gateway.transport_gateway import TransportGateway
 from cigri.shell.results import ShellResult
 from cigri.states import KillReason
 from modules import campaign_schedulers, killer, metascheduler, runner, updator
 from tests.grid import Grid, Site, local_site, until
 from tests.localbatch.host import Host
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -134,9 +138,10 @@ def test_the_number_of_commands_does_not_grow_with_the_jobs(local: Grid) -> None
 def test_accounts_are_asked_a_few_at_a_time(local: Grid) -> None:
     meeting = threading.Barrier(ACCOUNTS)
     users = [f"user{number}" for number in range(ACCOUNTS)]
-    assert local.gateway.run_concurrently(users, lambda user: (meeting.wait(10) >= 0, user)) == [
-        (True, u) for u in users
-    ]
+    with local.database.begin() as conn:
+        (cluster,) = list_clusters(conn, "updator")
+    met = local.gateway.run_concurrently(cluster, users, lambda user: (meeting.wait(10) >= 0, user))
+    assert met.in_time == [(True, user) for user in users]
 
 
 class Slow(TransportGateway):
@@ -231,3 +236,63 @@ def test_an_account_that_hangs_delays_only_its_own_user(local: Grid) -> None:
     local.run_until(lambda: local.one(campaign_is_over, id=ghostly))
     local.run_until(lambda: not local.rows("SELECT 1 FROM events WHERE closed_at IS NULL"))
     assert local.counts() == {"done": 4}
+
+
+class Stopped(TransportGateway):
+    """The account `ghost` is another name of ours; its commands have no answer until it is `let_go`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let_go = threading.Event()
+        self.asked = 0
+
+    def run(self, cluster: ClusterRow, user: str, script: str) -> ShellResult:
+        if user == "ghost":
+            self.asked += 1
+            assert self.let_go.wait(PATIENCE)
+        return super().run(cluster, self.monitoring_account(cluster), script)
+
+
+def has_done(grid: Grid, tasks: int) -> bool:
+    return grid.counts().get("done") == tasks
+
+
+def test_nobody_waits_for_an_account_whose_shells_are_stopped(local: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(account_lanes, "BUDGET", 1.0)
+    local.gateway.close()
+    local.gateway = gateway = Stopped()
+    with local.database.begin() as conn:
+        conn.exec_driver_sql("INSERT INTO user_mappings SELECT id, 'haunted', 'ghost' FROM clusters")
+    local.submit(["1"])
+    with local.database.begin() as conn:
+        conn.exec_driver_sql("UPDATE campaigns SET grid_user = 'haunted'")
+    for done in (2, 4):
+        local.submit(["2", "3"])
+        local.run_until(partial(has_done, local, done))
+    assert gateway.asked == 1  # by the runner: nothing of it was asked again
+    assert local.counts() == {"done": 4, "assigned": 1}
+    gateway.let_go.set()
+    local.run_to_end()
+    assert local.counts() == {"done": 5}
+    local.assert_sane()
+
+
+def test_kills_of_an_account_at_work_are_put_off_and_not_counted(local: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(account_lanes, "BUDGET", 0.5)
+    local.submit(["1"], command=f"until [ -e {local.place}/go ]; do sleep 0.05; done")
+    local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 1)
+    with local.database.begin() as conn:
+        conn.exec_driver_sql("UPDATE batches SET local_user = 'ghost'")
+        request_kills(conn, [1], KillReason.USER, "test")
+    local.gateway.close()
+    local.gateway = gateway = Stopped()
+    killer.run_once(local.tools)
+    with local.database.begin() as conn:
+        conn.exec_driver_sql("UPDATE kills SET sent_at = sent_at - interval '1 hour'")
+    for _ in range(2):
+        killer.run_once(local.tools)
+        assert local.rows("SELECT sent_at, tries FROM kills") == [{"sent_at": None, "tries": 1}]
+    assert gateway.asked == 1
+    gateway.let_go.set()
+    local.run_to_end()
+    assert local.counts() == {"cancelled": 1}

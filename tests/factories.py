@@ -115,8 +115,8 @@ def end_jobs(
     """Each task of these jobs ends so after these seconds, as was submitted before; one that is given up is told of."""
     began = func.now() - interval(seconds)
     conn.execute(update(Job).where(Job.c.id.in_(job_ids)).values(submitted_at=func.least(Job.c.submitted_at, began)))
-    campaigns = {job.job_id: job.campaign_id for job in list_watched(conn, cluster_id)}
-    kinds = {job.job_id: job.kind for job in list_watched(conn, cluster_id)}
+    campaigns = {job.job_id: job.campaign_id for job in list_watched(conn, cluster_id, 0.0)}
+    kinds = {job.job_id: job.kind for job in list_watched(conn, cluster_id, 0.0)}
     started = server_time(conn).timestamp() - seconds
     ended = []
     for live in list_attempts(conn, job_ids):

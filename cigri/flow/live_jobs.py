@@ -12,13 +12,16 @@ from sqlalchemy import (
     Boolean,
     Connection,
     Float,
+    Interval,
     Text,
     and_,
     bindparam,
     case,
     cast,
+    delete,
     false,
     func,
+    null,
     select,
     type_coerce,
     update,
@@ -55,6 +58,9 @@ class WatchedJob(NamedTuple):
     `runs_until`: when its walltime is over, counted from when it was first seen to run, else from when it was missing;
     None when it was neither. `is_unaccounted`: people were told that it perhaps still runs.
     `was_killed`: it was there when the kill was sent, and is gone since.
+    `has_begun`: its start was found (True), or looked for in vain, which people were told; None: not looked for.
+    `is_start_due`: its cluster takes it for running for so long that its start should be seen, and it was not.
+    `is_undead`: its cluster was told to kill it, more than once, and should not list it any more.
     """
 
     job_id: int
@@ -75,6 +81,18 @@ class WatchedJob(NamedTuple):
     runs_until: datetime | None = None
     is_unaccounted: bool = False
     was_killed: bool = False
+    has_begun: bool | None = None
+    is_start_due: bool = False
+    is_undead: bool = False
+
+
+class UnstartedJobs(NamedTuple):
+    """How many jobs of a campaign a cluster takes for running that have not started, and one of them."""
+
+    campaign_id: int
+    jobs: int
+    remote_id: str
+    node: str
 
 
 class ListedJob(NamedTuple):
@@ -88,9 +106,12 @@ class ListedJob(NamedTuple):
     started: float | None = None
 
 
-def list_watched(conn: Connection, cluster_id: int) -> list[WatchedJob]:
-    """Every job of a cluster that has been submitted and has not ended."""
-    return read_all(conn, WatchedJob, _watched(), {"here": cluster_id})
+def list_watched(conn: Connection, cluster_id: int, lag: float) -> list[WatchedJob]:
+    """Every job of a cluster that has been submitted and has not ended.
+
+    `lag`: seconds by which what is seen there may be late.
+    """
+    return read_all(conn, WatchedJob, _watched(), {"here": cluster_id, "lag": timedelta(seconds=lag)})
 
 
 def list_unended(conn: Connection, batch_ids: Sequence[int]) -> set[tuple[int, int]]:
@@ -108,6 +129,39 @@ def mark_unaccounted(conn: Connection, job_ids: Sequence[int], reason: str) -> N
     conn.execute(update(Job).where(Job.c.id.in_(job_ids), Job.c.state != JobState.ENDED).values(reason=reason))
 
 
+def mark_unstarted(conn: Connection, job_ids: Sequence[int], reason: str) -> None:
+    """Note that the start of these running jobs was looked for in vain."""
+    looked_for = Job.c.id.in_(job_ids), Job.c.state == JobState.RUNNING, Job.c.has_begun.is_(None)
+    conn.execute(update(Job).where(*looked_for).values(has_begun=False, reason=reason))
+
+
+def mark_begun(conn: Connection, job_ids: Sequence[int]) -> None:
+    """Note that these jobs have started. Those looked for in vain before have their walltime from now on.
+
+    Nobody wishes any longer that they die for not having started, unless the cluster was told so already.
+    """
+    was_late = Job.c.has_begun.is_(False)
+    started = update(Job).where(Job.c.id.in_(job_ids), Job.c.state != JobState.ENDED)
+    late_start = case((was_late, func.now()), else_=Job.c.started_at)
+    reason = case((was_late, null()), else_=Job.c.reason)
+    conn.execute(started.values(has_begun=True, started_at=late_start, reason=reason))
+    is_moot = KillRequest.c.is_open, KillRequest.c.reason == KillReason.NOT_STARTED, KillRequest.c.sent_at.is_(None)
+    conn.execute(delete(KillRequest).where(KillRequest.c.job_id.in_(job_ids), *is_moot))
+
+
+def count_unstarted(conn: Connection, cluster_id: int, campaign_ids: Sequence[int]) -> list[UnstartedJobs]:
+    """Count the jobs of these campaigns there whose start was looked for in vain; campaigns without are left out."""
+    there = (
+        select(Job.c.campaign_id, func.count().label("jobs"))
+        .add_columns(func.min(Job.c.remote_id).label("remote_id"))
+        .add_columns(func.coalesce(func.min(Job.c.node), "").label("node"))
+        .where(Job.c.cluster_id == cluster_id, Job.c.campaign_id.in_(campaign_ids))
+        .where(Job.c.state == JobState.RUNNING, Job.c.has_begun.is_(False))
+        .group_by(Job.c.campaign_id)
+    )
+    return read_all(conn, UnstartedJobs, there)
+
+
 def mark_missing(conn: Connection, job_ids: Sequence[int]) -> None:
     """Note since when these jobs, which have no record yet, are not in their cluster's list; an earlier time stays."""
     conn.execute(_missing(), {**chosen_jobs(job_ids)})
@@ -116,6 +170,12 @@ def mark_missing(conn: Connection, job_ids: Sequence[int]) -> None:
 @cache
 def _watched() -> Select[*tuple[Any, ...]]:
     lasts = interval(cast(Job.c.walltime, Float) + Job.c.halted_seconds)
+    lag = bindparam("lag", type_=Interval)
+    is_running = and_(Job.c.state == JobState.RUNNING, Job.c.halted_since.is_(None), Job.c.missing_since.is_(None))
+    is_undead = and_(
+        KillRequest.c.sent_at.is_not(None), KillRequest.c.tries > 1, KillRequest.c.asked_at + lag <= func.now()
+    )
+    is_old = Job.c.started_at + interval(Job.c.halted_seconds) + lag <= func.now()
     return (
         select(
             Job.c.id.label("job_id"),
@@ -134,8 +194,11 @@ def _watched() -> Select[*tuple[Any, ...]]:
             func.greatest(Job.c.width // CampaignCluster.c.width, 1, type_=BigInteger).label("side"),
             Job.c.submitted_at,
             (func.coalesce(Job.c.started_at, Job.c.missing_since) + lasts).label("runs_until"),
-            Job.c.reason.is_not(None).label("is_unaccounted"),
+            and_(Job.c.reason.is_not(None), Job.c.has_begun.is_not(False)).label("is_unaccounted"),
             func.coalesce(KillRequest.c.sent_at <= Job.c.missing_since, false()).label("was_killed"),
+            Job.c.has_begun,
+            func.coalesce(and_(is_running, Job.c.has_begun.is_not(True), is_old), false()).label("is_start_due"),
+            func.coalesce(is_undead, false()).label("is_undead"),
         )
         .join(Batch, Batch.c.id == Job.c.batch_id)
         .join(
@@ -177,7 +240,8 @@ def _seen() -> Update:
             started_at=case((running, func.coalesce(Job.c.started_at, _begun(listed))), else_=None),
             running_from=case((running, func.coalesce(Job.c.running_from, func.now())), else_=None),
             missing_since=None,
-            reason=None,
+            has_begun=case((running, Job.c.has_begun), else_=None),
+            reason=case((and_(running, Job.c.has_begun.is_(False)), Job.c.reason), else_=None),
             halted_since=case((listed.c.is_halted, func.coalesce(Job.c.halted_since, func.now())), else_=None),
             halted_seconds=case(
                 (Job.c.state != state, 0.0),

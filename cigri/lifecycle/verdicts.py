@@ -114,6 +114,8 @@ def outcome_of_state(state: RemoteJobState, kill: KillReason | None, *, has_begu
     A batch system may believe that a job runs which it has not begun (`has_begun`): its limits say nothing of the task.
     """
     match state:
+        case _ if kill is KillReason.NOT_STARTED:
+            return outcome_of_kill(kill, has_begun=has_begun)
         case RemoteJobState.TIMEOUT | RemoteJobState.OUT_OF_MEMORY if not has_begun:
             return Outcome.LOST
         case RemoteJobState.TIMEOUT:
@@ -123,7 +125,7 @@ def outcome_of_state(state: RemoteJobState, kill: KillReason | None, *, has_begu
         case RemoteJobState.NODE_FAILED:
             return Outcome.NODE_FAILURE
         case _ if kill is not None:
-            return outcome_of_kill(kill)
+            return outcome_of_kill(kill, has_begun=has_begun)
         case RemoteJobState.PREEMPTED | RemoteJobState.KILLED:
             return Outcome.PREEMPTED
         case _:
@@ -152,14 +154,16 @@ def decide_verdict(outcome: Outcome, past: AttemptCounts, limits: JobSettings) -
     return TaskVerdict(state, FIRST_IN_LINE, deaths=1)
 
 
-def outcome_of_kill(kill: KillReason) -> Outcome:
+def outcome_of_kill(kill: KillReason, *, has_begun: bool = True) -> Outcome:
     """What the death of a job means for its tasks when it is we who wished it."""
     match kill:
         case KillReason.USER:
             return Outcome.KILLED
+        case KillReason.WALLTIME | KillReason.NOT_STARTED if not has_begun:
+            return Outcome.WITHDRAWN
         case KillReason.WALLTIME:
             return Outcome.WALLTIME
-        case KillReason.DRAIN:
+        case KillReason.DRAIN | KillReason.NOT_STARTED:
             return Outcome.PREEMPTED
         case KillReason.FLOOD | KillReason.WAITING_TOO_LONG | KillReason.HOURS | KillReason.FAIRNESS:
             return Outcome.WITHDRAWN

@@ -24,6 +24,7 @@ CODES_OF_CAMPAIGNS = {
     "RESUME_PROBLEM": "a batch system refuses to let suspended jobs of it go on",
     "JOBS_TAKEN_BACK": "waiting jobs made way for those of campaigns below their share",
     "JOB_UNACCOUNTED": "a job that had started has left its cluster's list without a record, and may still run",
+    "JOBS_NOT_STARTED": "a cluster takes jobs for running that have not started; they are killed after their walltime",
     "INPUTS_NO_ROOM": "its inputs have no room on a cluster: they are sent once there is more, and tasks wait for them",
     "INPUTS_NOT_SENT": "its inputs cannot be sent to a cluster: it is tried again, and no task starts there before",
     "MESSAGE_FAILED": "somebody was not told what happened to it, however often that was tried: `gridnotify` tells why",

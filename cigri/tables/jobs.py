@@ -48,6 +48,8 @@ class JobColumns(NumberedColumns):
 
     `running_from`: when it was seen to run for the first time. `ran_seconds`: how long it ran by one clock, but for the
     time that it stood still; None of one that never ran, as far as is known.
+    `has_begun`: its cluster took it for running for so long that its start was looked for, and found or not; None: not
+    looked for. A job that is requeued is looked for anew.
     `halted_since`: the batch system holds it in the queue, or has suspended it; `halted_seconds` it has lost so before,
     since it was submitted or, once it runs, since it was started.
     """
@@ -75,6 +77,7 @@ class JobColumns(NumberedColumns):
     halted_seconds: Named[float] = Column(server_default="0")
     running_from: Named[datetime | None]
     ran_seconds: Named[float | None]
+    has_begun: Named[bool | None]
 
 
 Job = table(

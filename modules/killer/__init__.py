@@ -1,6 +1,7 @@
 """Steers the jobs on clusters: kills them, holds and suspends them, lets them go on; one remote command per user.
 
-Killed are those that users gave up, and those that flood a queue, wait too long, or outlive walltime, hours or drain.
+Killed are those that users gave up, and those that flood a queue, wait too long, outlive walltime, hours or drain, or
+never started in their walltime.
 A wish stays open until the updator has seen it fulfilled; without effect it is sent again. What users ask of running
 jobs goes the same way: a checkpoint.
 """
@@ -39,6 +40,13 @@ from modules.killer.suspensions import group_by_control, steerable, tell_result
 logger = logging.getLogger(__name__)
 
 MANY_KILLS = 5
+GRID_REASONS = (  # of several that hold for a job the first one counts
+    KillReason.FLOOD,
+    KillReason.WAITING_TOO_LONG,
+    KillReason.HOURS,
+    KillReason.NOT_STARTED,
+    KillReason.WALLTIME,
+)
 
 
 class DueJobControls(NamedTuple):
@@ -80,7 +88,7 @@ def _ask(conn: Connection, tools: PassContext, clusters: Sequence[ClusterRow]) -
         unwanted[reason].append(job_id)
     for cluster_id, leaving in list_out_of_hours(conn, tools.settings.hours).items():
         unwanted[KillReason.HOURS] += leaving if cluster_id in max_waiting else ()
-    for reason in (KillReason.FLOOD, KillReason.WAITING_TOO_LONG, KillReason.HOURS, KillReason.WALLTIME):
+    for reason in GRID_REASONS:
         report[f"{reason} kills"] += request_kills(conn, unwanted[reason], reason, "killer")
     return report
 

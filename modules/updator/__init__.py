@@ -42,6 +42,7 @@ from modules.updator.job_conclusions import (
 from modules.updator.outbox_receipts import next_receipt
 from modules.updator.relisted_jobs import VisitedAccount, find_relisted
 from modules.updator.unaccounted_jobs import report_unaccounted_jobs, revoke_unstarted
+from modules.updator.unstarted_jobs import note_starts, report_unstarted_jobs
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +78,7 @@ def _visit(
 def _look(tools: PassContext, cluster: ClusterRow, key: str, relisted: Sequence[str], *, discovers: bool) -> PassReport:
     """The visitor first: when even that account does not get in, the others are not tried."""
     with tools.database.read() as conn:
-        watched = list_watched(conn, cluster.id)
+        watched = list_watched(conn, cluster.id, cluster.config.lost_after)
         refused = list_refused(conn, cluster)
     accounts = {name: VisitedAccount(name, [], is_relisted=True) for name in relisted}
     for job in watched:
@@ -232,19 +233,23 @@ def _settle(
 ) -> list[EndedAttempt]:
     """Give the attempts whose ends are news; of campaigns that are not `troubled` there a success heals nothing."""
     has_ends = bool(ends.attempts or ends.jobs)
-    if not has_ends and not findings.seen and not findings.missing and not findings.unaccounted:
+    has_starts = bool(findings.begun or findings.unstarted)
+    if not (has_ends or has_starts or findings.seen or findings.missing or findings.unaccounted):
         return []
     with tools.database.begin() as conn:
+        note_starts(conn, findings)
         report_unaccounted_jobs(conn, cluster, jobs, findings)
         if findings.seen:
             move_seen(conn, findings.seen)
         if findings.missing:
             mark_missing(conn, findings.missing)
         if not has_ends:
+            report_unstarted_jobs(conn, cluster, jobs, findings)
             return []
         fresh = put_ended(conn, cluster.id, ends.attempts, ends.jobs)
         if fresh:
             recheck_inputs(conn, cluster.id, ends.without_inputs)
+        report_unstarted_jobs(conn, cluster, jobs, findings)
         reasons = {job.job_id: job.reason for job in ends.jobs}
         put_events(conn, events(cluster, fresh, ends, reasons, tails))
         tried = {id: trial for id, trial in count_failures(fresh, tails).items() if trial.failures or id in troubled}

@@ -13,6 +13,8 @@ from cigri.states import KillReason
 from cigri.wrapper import JobJournal, JobKey, JournalState, OutboxContents, OutboxReceipt, TaskRecord
 from modules.updator.job_conclusions import JournalSummary
 
+STARTS_AT_ONCE = 1000
+
 
 class AccountRequests(NamedTuple):
     """What one account is asked; the list of jobs comes before the records, so that no end falls between."""
@@ -45,8 +47,9 @@ def questions(key: str, jobs: Sequence[WatchedJob], receipt: OutboxReceipt) -> A
     """What to ask one account of its watched jobs; `key` of this grid, `receipt`: what is stored of its outbox."""
     journals, history = None, None
     if missing := list_asked_after(jobs):
-        journals = ReadJournals(key, [journal_key(job) for job in missing])
         history = ReadJobHistory([(job.tag, job.array_index, job.remote_id) for job in missing])
+    if looked_into := [*missing, *list_start_due(jobs)]:
+        journals = ReadJournals(key, [journal_key(job) for job in looked_into])
     return AccountRequests(ListJobs(f"cigri.{key}."), CollectRecords(key, receipt), journals, history)
 
 
@@ -66,18 +69,21 @@ def read(
             _keep(glimpse, places.get((posted.batch_id, posted.index)), posted.record, now)
     except UnreadableOutput as error:
         glimpse.problems.append(str(error))
-    if asked.history is None or asked.journals is None:
+    if asked.journals is None:
         return glimpse
     missing = {journal_key(job): job for job in list_asked_after(jobs)}
+    looked_into = missing | {journal_key(job): job for job in list_start_due(jobs)}
     try:
-        glimpse = glimpse._replace(history=answers.of(asked.history))
+        if asked.history is not None:
+            glimpse = glimpse._replace(history=answers.of(asked.history))
         for place, journal in answers.of(asked.journals).items():
+            job = looked_into[place]
             for record in journal.records:
-                _keep(glimpse, missing[place], record, now)
-            if journal.state is JournalState.UNREAD and glimpse.listed is not None:
-                glimpse.listed.append(_not_looked_at(missing[place]))
-            glimpse.journals[missing[place].job_id] = JournalSummary(
-                _seconds(journal, missing[place], now), journal.is_stopped, journal.state
+                _keep(glimpse, job, record, now)
+            if place in missing and journal.state is JournalState.UNREAD and glimpse.listed is not None:
+                glimpse.listed.append(_not_looked_at(job))
+            glimpse.journals[job.job_id] = JournalSummary(
+                _seconds(journal, job, now), journal.is_stopped, journal.state
             )
     except UnreadableOutput as error:
         glimpse.problems.append(str(error))
@@ -108,6 +114,15 @@ def list_asked_after(jobs: Sequence[WatchedJob]) -> list[WatchedJob]:
     """
     asked = [job for job in jobs if job.missing_since is not None or job.kill is KillReason.SUPERSEDED]
     return sorted(asked, key=lambda job: job.missing_since.timestamp() if job.missing_since else 0.0, reverse=True)
+
+
+def list_start_due(jobs: Sequence[WatchedJob]) -> list[WatchedJob]:
+    """Return running jobs whose start is looked for, beside those whose end is: at most STARTS_AT_ONCE in a visit.
+
+    Those that were not looked for before come first: most of them have started, and are never looked for again.
+    """
+    due = [job for job in jobs if job.is_start_due and job.kill is not KillReason.SUPERSEDED]
+    return sorted(due, key=lambda job: job.has_begun is not None)[:STARTS_AT_ONCE]
 
 
 def journal_key(job: WatchedJob) -> JobKey:

@@ -47,9 +47,19 @@ class JournalSummary(NamedTuple):
         return self.state is JournalState.STARTED and not self.is_stopped
 
     @property
+    def is_started(self) -> bool:
+        """Known to have been started."""
+        return self.state in (JournalState.STARTED, JournalState.UNREAD)
+
+    @property
+    def is_unstarted(self) -> bool:
+        """Its files are there, and no start in them."""
+        return self.state in (JournalState.ABSENT, JournalState.VOIDED)
+
+    @property
     def has_begun(self) -> bool:
         """Not known never to have been started."""
-        return self.state not in (JournalState.ABSENT, JournalState.VOIDED)
+        return not self.is_unstarted
 
 
 NO_JOURNAL = JournalSummary()
@@ -83,13 +93,18 @@ class ObservedEnd(NamedTuple):
 
 
 class JobChanges(NamedTuple):
-    """`progressed`: jobs that go on, some of whose tasks have ended; `unaccounted`: those that perhaps still run."""
+    """`progressed`: jobs that go on, some of whose tasks have ended; `unaccounted`: those that perhaps still run.
+
+    `begun`: those whose start was looked for and found; `unstarted`: running ones, whose start was looked for in vain.
+    """
 
     ended: list[ObservedEnd]
     progressed: list[WatchedJob]
     seen: list[ListedJob]
     missing: list[int]
     unaccounted: list[WatchedJob]
+    begun: list[WatchedJob]
+    unstarted: list[WatchedJob]
 
 
 class VisitEnds(NamedTuple):
@@ -108,7 +123,7 @@ def detect_changes(
     config: ClusterConfig,
 ) -> JobChanges:
     """Sort the watched jobs; `tasks` says how many live tasks each carries (a prologue counts as one)."""
-    findings = JobChanges([], [], [], [], [])
+    findings = JobChanges([], [], [], [], [], [], [])
     for job in watched:
         records = sight.records.get(job.job_id, {})
         key = ArrayElement(job.tag, job.array_index)
@@ -121,8 +136,14 @@ def detect_changes(
         if past is not None and not past.state.is_final:
             remote, past = remote or (past if past.state is not RemoteJobState.UNKNOWN else None), None
         end, journal = None, sight.journals.get(job.job_id, NO_JOURNAL)
-        if remote is not None:
+        if journal.is_started and (job.is_start_due or job.has_begun is False):
+            findings.begun.append(job)
+        if remote is not None and (end := _end_of_undead(job, remote, journal)):
+            findings.ended.append(end)
+        elif remote is not None:
             _see(findings, job, remote)
+            if remote.state in RUNNING_STATES and job.is_start_due and journal.is_unstarted:
+                findings.unstarted.append(job)
         elif sight.listed is not None and (end := _end_of_missing(job, past, journal, now, config)):
             if end.is_proven or not _may_run(job, journal, now, config):
                 findings.ended.append(end)
@@ -206,6 +227,14 @@ def _end_of_missing(
     return ObservedEnd(job, past.state, past.exit_code, reason, past.node, _seconds(past), is_proven=False)
 
 
+def _end_of_undead(job: WatchedJob, remote: RemoteJob, journal: JournalSummary) -> ObservedEnd | None:
+    """A job that has not started, and is listed as running however often it is killed: its cluster has lost it."""
+    if not (job.is_undead and job.is_start_due and journal.is_unstarted):
+        return None
+    reason = "it never started, and its batch system lists it as running though it was killed"
+    return ObservedEnd(job, RemoteJobState.KILLED, None, reason, remote.node, is_proven=False)
+
+
 def _may_run(job: WatchedJob, journal: JournalSummary, now: datetime, config: ClusterConfig) -> bool:
     """It was started, and has left no record: until its walltime is over nobody knows that it does not run."""
     lag = timedelta(seconds=config.lost_after)
@@ -245,7 +274,7 @@ def _attempts_of(
             outcome = outcome_of_state(end.state or RemoteJobState.UNKNOWN, end.job.kill, has_begun=has_begun)
             ended.append(_ended(end.job, attempt, outcome, exit_code, None, seconds, limits))
         else:
-            outcome = outcome_of_kill(end.job.kill) if end.job.kill else Outcome.WITHDRAWN
+            outcome = outcome_of_kill(end.job.kill, has_begun=has_begun) if end.job.kill else Outcome.WITHDRAWN
             ended.append(_ended(end.job, attempt, outcome, None, None, None, limits))
         begun -= 1
     return ended

@@ -162,7 +162,7 @@ def test_a_batch_given_back_is_free_of_charge_and_settled_once(database: Databas
         assert return_tasks(conn, cluster, batch.id, Outcome.WITHDRAWN, "no", JobSettings()) == 2
         assert return_tasks(conn, cluster, batch.id, Outcome.WITHDRAWN, "no", JobSettings()) == 0
         assert put_submitted(conn, batch.id, {1: "r1"}) == 0
-        assert list_watched(conn, cluster) == []
+        assert list_watched(conn, cluster, 0.0) == []
         assert list_launching(conn, cluster) == []
         assert list_busy(conn) == {}
         row = Task

@@ -58,7 +58,7 @@ def test_a_result_of_the_first_attempt_never_touches_the_second(database: Databa
         assert put_ended(conn, cluster, *late) == []
         assert totals(conn) == before
         assert conn.execute(select(Task.c.state)).scalar_one() is TaskState.ASSIGNED
-        assert [job.job_id for job in list_watched(conn, cluster)] == [second]
+        assert [job.job_id for job in list_watched(conn, cluster, 0.0)] == [second]
         assert conn.execute(select(Job.c.outcome).where(Job.c.id == first)).scalar_one() is Outcome.LOST
         assert examine(conn) == []
 

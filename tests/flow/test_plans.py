@@ -132,7 +132,7 @@ LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "rooms": lambda large, conn: list_schedulable_clusters(conn),
     "holdings": lambda large, conn: list_occupancy(conn),
     "recalled": lambda large, conn: list_withdrawable_jobs(conn, [WithdrawalRange(1, large.cluster, 2**62)], 5, 100),
-    "watched": lambda large, conn: list_watched(conn, large.cluster),
+    "watched": lambda large, conn: list_watched(conn, large.cluster, 120.0),
     "attempts": lambda large, conn: list_attempts(conn, large.jobs),
     "busy": lambda large, conn: list_busy(conn),
     "launches": lambda large, conn: list_launches(conn, large.cluster, 100, 100),

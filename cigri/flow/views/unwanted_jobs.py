@@ -38,6 +38,7 @@ from cigri.tables.clusters import Cluster, ClusterState
 from cigri.tables.job_requests import KillRequest, Suspension
 from cigri.tables.jobs import Attempt, Batch, Job
 
+NEVER_STARTED_SLACK = 30.0  # seconds past its walltime: as many as a job has of notice before it (BatchRequest)
 SETTLED = 60.0  # seconds after which a job that waits in excess is taken back
 
 
@@ -100,6 +101,7 @@ def list_unwanted(
             _excess(clusters, patience),
             _waiting_too_long(clusters, patience),
             _late(clusters, patience.walltime),
+            _never_started(clusters),
         )
     )
     return sorted(UnwantedJob(job_id, KillReason(reason)) for job_id, reason in jobs)
@@ -214,6 +216,13 @@ def _late(clusters: TableValuedAlias, slack: float) -> Select[int, str]:
     """
     limit = interval(cast(Job.c.walltime, Float) + Job.c.halted_seconds + slack)
     running = _live(clusters, JobState.RUNNING, KillReason.WALLTIME).where(is_active())
+    return running.where(Job.c.started_at + limit <= func.now())
+
+
+def _never_started(clusters: TableValuedAlias) -> Select[int, str]:
+    """Jobs that were listed as running for all of their walltime, and have never written that they started."""
+    limit = interval(cast(Job.c.walltime, Float) + Job.c.halted_seconds + NEVER_STARTED_SLACK)
+    running = _live(clusters, JobState.RUNNING, KillReason.NOT_STARTED).where(is_active(), Job.c.has_begun.is_(False))
     return running.where(Job.c.started_at + limit <= func.now())
 
 

@@ -4,12 +4,12 @@ Of the files on a real cluster it keeps what matters: which tasks the jobs of a 
 What it does not know is an error: the laboratory would else measure something that no cluster does.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from cigri.drivers import BatchRequest, RemoteJob
+from cigri.drivers import BatchRequest, RemoteJob, RemoteJobState
 from cigri.errors import BatchSystemError, SubmissionRefused
 from cigri.gateway import requests
 from cigri.gateway.requests import ClusterRequest, ClusterResponses
@@ -97,9 +97,11 @@ class SimulatedFrontEnd:
                 return self._visit_outbox(home, user, receipt)
             case requests.ReadJournals(_, keys):
                 self._receive(home, user)
-                return {key: _journal(home, key) for key in keys}
+                running = self._running(user)
+                return {key: _journal(home, key, running) for key in keys}
             case requests.RevokeJobs(_, keys):
-                return {key for key in keys if (key.batch_id, key.index) not in home.journals}
+                started = home.journals.keys() | self._running(user)
+                return {key for key in keys if (key.batch_id, key.index) not in started}
             case requests.VoidBatch(_, _, batch_id):
                 return self._void(home, batch_id)
             case requests.ReadStreamTail():
@@ -176,6 +178,11 @@ class SimulatedFrontEnd:
                 home.journals.setdefault((batch_id, end.array_index), []).append(record)
             self.system.ended_tasks(user, [end.number for end in ends], 0)
 
+    def _running(self, user: str) -> set[tuple[int, int]]:
+        """Give batch and index of the running jobs; what they write when they start is not kept."""
+        live = self.system.live(user, "")
+        return {(batch_of(job.tag), job.array_index) for job in live if job.state is RemoteJobState.RUNNING}
+
     def _record(self, job: JobSpec, end: SimulatedTaskEnd) -> TaskRecord:
         task = job.tasks[end.position]
         times = (round((self._epoch + end.started) * 1000), round(end.seconds * job.side * 1000))
@@ -188,10 +195,10 @@ def batch_of(tag: str) -> int:
     return int(tag.rpartition(".")[2])
 
 
-def _journal(home: SimulatedHome, key: JobKey) -> JobJournal:
-    records = home.journals.get((key.batch_id, key.index))
-    if records:
-        return JobJournal(JournalState.STARTED, None, tuple(records))
+def _journal(home: SimulatedHome, key: JobKey, running: Collection[tuple[int, int]]) -> JobJournal:
+    place = key.batch_id, key.index
+    if place in home.journals or place in running:
+        return JobJournal(JournalState.STARTED, None, tuple(home.journals.get(place, ())))
     return JobJournal(JournalState.VOIDED if key.batch_id in home.voided else JournalState.ABSENT)
 
 

@@ -230,8 +230,17 @@ def slurm_site(name: str, **config: Any) -> Site:
 
 
 def oar_site(**config: Any) -> Site:
-    """Its launches and kills take some seconds each."""
-    values = {"driver": "oar", "transport": "ssh", "ssh": front_end("127.0.8.4"), **QUICK, "lost_after": 20.0, **config}
+    """Its launches and kills take some seconds each. What is over and listed is killed as elsewhere."""
+    ssh, options = front_end("127.0.8.4"), {"end_delay": 0}
+    values = {
+        "driver": "oar",
+        "transport": "ssh",
+        "ssh": ssh,
+        "options": options,
+        **QUICK,
+        "lost_after": 20.0,
+        **config,
+    }
     return Site("delta", values, "alice")
 
 

@@ -167,6 +167,9 @@ class Driver(ABC):
     backend: BackendOptionTable | None = BackendOptionTable()
     """The options of `gridsub --backend` and of a campaign's `backend`; None: whatever is given there is ignored."""
 
+    end_delay: float = 0.0
+    """Seconds for which it may list jobs that have ended by themselves: so long nobody kills what is over."""
+
     @abstractmethod
     def __init__(self, options: Mapping[str, Any]) -> None: ...
 

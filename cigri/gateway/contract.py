@@ -71,6 +71,10 @@ class ClusterGateway(ABC):
         """What its batch system can do to jobs that live on (hold, suspend and so on)."""
 
     @abstractmethod
+    def end_delay(self, cluster: ClusterRow) -> float:
+        """Return the seconds for which its batch system may list jobs that have ended by themselves."""
+
+    @abstractmethod
     def prepare(self, cluster: ClusterRow, order: ClusterRequest[T]) -> ClusterRequest[T]:
         """The same order, found good to be given there; raises what is wrong with it, before anything is sent."""
 

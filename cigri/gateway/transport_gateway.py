@@ -69,6 +69,9 @@ class TransportGateway(ClusterGateway):
     def controls(self, cluster: ClusterRow) -> frozenset[JobControl]:
         return self.driver(cluster).controls
 
+    def end_delay(self, cluster: ClusterRow) -> float:
+        return self.driver(cluster).end_delay
+
     def prepare(self, cluster: ClusterRow, order: ClusterRequest[T]) -> ClusterRequest[T]:
         return render(order, cluster, self.driver(cluster))
 

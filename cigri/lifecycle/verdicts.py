@@ -25,6 +25,8 @@ TRIED_ELSEWHERE = FAULT_OF_TASK | {Outcome.NODE_FAILURE, Outcome.LOST}
 """After these the next attempt is better made on another cluster: it may be this one that does not suit the task."""
 FREE = NEVER_RAN | {Outcome.SUPERSEDED}
 ON_REQUEST = frozenset({Outcome.RESUBMIT, Outcome.RESUBMIT_END})
+RECORDED = ON_REQUEST | {Outcome.SUCCESS, Outcome.DOUBTFUL, Outcome.FAILURE, Outcome.CHECKPOINTED}
+"""These are told by a task's record alone: it ended by itself."""
 ASKED_TO_END = frozenset({"exit", "terminated", "walltime"})
 
 

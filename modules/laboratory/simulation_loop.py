@@ -39,6 +39,10 @@ class SimulatedGateway(ClusterGateway):
         """None: jobs on simulated clusters cannot be held or suspended."""
         return frozenset()
 
+    def end_delay(self, cluster: ClusterRow) -> float:
+        """None: simulated clusters know at once what has ended."""
+        return 0.0
+
     def prepare(self, cluster: ClusterRow, order: ClusterRequest[T]) -> ClusterRequest[T]:
         return order
 

@@ -180,7 +180,7 @@ def _take_in(
     troubled = {job.campaign_id for job in jobs if job.job_id in first_of and first_of[job.job_id].is_troubled}
     fresh = _settle(tools, cluster, jobs, findings, ends, tails, troubled)
     report.update(detect_doubtful_results(tools, cluster, fresh))
-    report.update(find_relisted(tools, cluster, account, glimpse.listed))
+    report.update(find_relisted(tools, cluster, account, glimpse.listed, findings))
     place = (cluster.id, user)
     before = tools.gateway.settled.get(place, OutboxReceipt())
     tools.gateway.settled[place] = next_receipt(tools, before, glimpse.collected.lines, jobs, findings)

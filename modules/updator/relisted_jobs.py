@@ -1,4 +1,4 @@
-"""Jobs that are over, and in their batch system's queue again: it has come back with older state; they shall die."""
+"""Jobs that are over, and in their batch system's queue again, or still: they shall die."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from cigri.flow.relisted_jobs import put_listed_again
 from cigri.flow.views.unwanted_jobs import list_over
 from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.states import EventLevel
+from modules.updator.job_conclusions import JobChanges
 
 JOBS_LISTED_AGAIN = "JOBS_LISTED_AGAIN"
 
@@ -30,17 +31,26 @@ class VisitedAccount(NamedTuple):
 
 
 def find_relisted(
-    tools: PassContext, cluster: ClusterRow, account: VisitedAccount, listed: Sequence[RemoteJob] | None
+    tools: PassContext,
+    cluster: ClusterRow,
+    account: VisitedAccount,
+    listed: Sequence[RemoteJob] | None,
+    findings: JobChanges,
 ) -> PassReport:
-    """Ask for the death of those that are over for longer than a batch system's word may lag behind."""
+    """Ask for the death of those that are over for longer than a batch system's word may lag behind.
+
+    Those whose end this visit has found count as watched, but for those that ended although they are listed.
+    """
     if listed is None:
         return Counter()
-    watched = {(job.tag, job.array_index) for job in account.jobs}
+    over = {end.job.job_id for end in findings.ended if end.job.is_undead and end.state is not None}
+    watched = {(job.tag, job.array_index) for job in account.jobs if job.job_id not in over}
     others = [(job.tag, job.index, job.remote_id) for job in listed if (job.tag, job.index) not in watched]
     remote_ids: dict[int, str] = {}
     if others:
         with tools.database.read() as conn:
-            remote_ids = list_over(conn, cluster.id, account.name, others, cluster.config.lost_after)
+            times = cluster.config.lost_after, tools.gateway.end_delay(cluster)
+            remote_ids = list_over(conn, cluster.id, account.name, others, *times)
     if not remote_ids and not account.is_relisted:
         return Counter()
     subject = f"jobs of {account.name} on {cluster.name}"
@@ -48,8 +58,9 @@ def find_relisted(
         again = put_listed_again(conn, cluster.id, account.name, remote_ids)
         if again.new:
             message = (
-                f"{again.jobs} jobs that are over (e.g. {again.example}) are in the queue of {cluster.name} again: "
-                f"has its batch system come back with older state? They are killed there, and hold cores until then"
+                f"{again.jobs} jobs that are over (e.g. {again.example}) are in the queue of {cluster.name} again, or "
+                f"still: has its batch system come back with older state? They are killed there, and hold cores until "
+                f"then. Those that no kill ends an operator deletes by force (Grid Engine: `qdel -f`)"
             )
             put_events(conn, [NewEvent(JOBS_LISTED_AGAIN, EventLevel.WARNING, subject, message, cluster_id=cluster.id)])
         elif not again.jobs:

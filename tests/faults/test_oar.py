@@ -1,7 +1,11 @@
 """Campaigns on a real OAR cluster over real SSH: preempted, deleted behind our back, too long, left alone by OAR."""
 
+import json
+from collections import Counter
+
 import pytest
 
+from cigri.flow.clusters import put_cluster
 from tests.grid import Grid, until
 
 pytestmark = pytest.mark.cluster
@@ -17,6 +21,37 @@ def test_tasks_are_done_once_though_nobody_schedules_for_a_while(delta: Grid) ->
     delta.run_to_end(150)
     delta.assert_each_ran_once(6)
     assert delta.one("SELECT count(*) FROM attempts") == 6
+
+
+def test_jobs_that_are_over_are_left_to_a_server_that_was_away_when_they_ended(delta: Grid) -> None:
+    """A kill would find nothing to end, and cost their nodes."""
+    with delta.database.begin() as conn:
+        put_cluster(conn, delta.site.name, delta.site.config | {"options": {}, "lost_after": 1.0})
+    wait = f"until [ -e {delta.place}/go ]; do sleep 0.2; done"
+    first = delta.submit([str(n) for n in range(3)], command=wait)
+    delta.submit(["stays"], command=f"until [ -e {delta.place}/end ]; do sleep 0.2; done")
+    delta.run_until(lambda: delta.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 4)
+    delta.site.daemon("stop", "almighty")
+    delta.site.sh(f"touch {delta.place}/go")
+    over = "SELECT count(*) FROM jobs WHERE campaign_id = :id AND ended_at < now() - interval '3 s'"
+    delta.run_until(lambda: delta.one(over, id=first) == 3)
+    assert states(delta) == {"Running": 4}
+    delta.cycle()
+    assert delta.rows("SELECT reason FROM kills") == []
+    delta.site.daemon("start", "almighty")
+    delta.site.sh(f"touch {delta.place}/end")
+    delta.run_to_end()
+    until(lambda: states(delta) == {})
+    assert delta.site.sh("oarnodes -s | grep -c Suspected || true").strip() == "0"
+    assert delta.counts() == {"done": 4}
+    assert delta.rows("SELECT reason FROM kills") == []
+
+
+def states(delta: Grid) -> Counter[str]:
+    """Count alice's live jobs by OAR's words."""
+    query = "oarstat -J --sql \"state NOT IN ('Terminated', 'Error')\""
+    jobs = json.loads(delta.site.sh(query) or "{}")
+    return Counter(job["state"] for job in jobs.values())
 
 
 def test_whole_nodes_are_asked_for_in_oars_words(delta: Grid) -> None:

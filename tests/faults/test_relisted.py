@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import event
 
 from cigri.drivers import BatchRequest
+from cigri.drivers.local import LocalDriver
 from cigri.flow.clusters import ClusterRow, find_cluster, put_cluster
 from modules import updator
 from tests.grid import Grid, until
@@ -121,6 +122,24 @@ def test_a_job_that_ended_just_now_may_be_listed_for_a_while(lingering: Grid) ->
     assert updator.run_once(lingering.tools)["jobs listed again"] == 1
     assert updator.run_once(lingering.tools)["jobs listed again"] == 0
     lingering.assert_sane()
+
+
+def test_where_ends_are_noticed_late_a_job_that_has_its_records_is_left_alone_for_longer(
+    lingering: Grid, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OAR, which was away when the job ended, would give its node up."""
+    monkeypatch.setattr(LocalDriver, "end_delay", 3600.0)
+    age(lingering, 3500)
+    assert updator.run_once(lingering.tools)["jobs listed again"] == 0
+    with lingering.database.begin() as conn:
+        conn.exec_driver_sql("UPDATE attempts SET outcome = 'lost' WHERE outcome IS NOT NULL")
+    assert updator.run_once(lingering.tools)["jobs listed again"] == 1
+    with lingering.database.begin() as conn:
+        conn.exec_driver_sql("DELETE FROM kills")
+        conn.exec_driver_sql("UPDATE attempts SET outcome = 'failure' WHERE outcome IS NOT NULL")
+    assert updator.run_once(lingering.tools)["jobs listed again"] == 0
+    age(lingering, 200)
+    assert updator.run_once(lingering.tools)["jobs listed again"] == 1
 
 
 def test_the_account_is_asked_until_they_are_gone_though_it_has_no_other_job(lingering: Grid) -> None:

@@ -20,7 +20,7 @@ def test_only_what_is_listed_again_is_left_to_its_walltime(database: Database) -
         end_jobs(conn, cluster, [first])
         request_kills(conn, [second], KillReason.USER, "ann")
         tag, user = conn.execute(text("SELECT tag, local_user FROM batches")).one()
-        over = list_over(conn, cluster, user, [(tag, 1, "77"), (tag, 2, "78"), ("other", 1, "79")], 0.0)
+        over = list_over(conn, cluster, user, [(tag, 1, "77"), (tag, 2, "78"), ("other", 1, "79")], 0.0, 0.0)
         assert put_listed_again(conn, cluster, user, over) == RelistedJobs(jobs=1, new=1, example="77")
         assert list(conn.scalars(text(REASONS))) == ["listed_again", "user"]
     schema.downgrade(database, "0032")
@@ -29,5 +29,5 @@ def test_only_what_is_listed_again_is_left_to_its_walltime(database: Database) -
     schema.upgrade(database)
     with database.begin() as conn:
         assert schema.differences(conn) == []
-        over = list_over(conn, cluster, user, [(tag, 1, "80")], 0.0)
+        over = list_over(conn, cluster, user, [(tag, 1, "80")], 0.0, 0.0)
         assert put_listed_again(conn, cluster, user, over) == RelistedJobs(1, 1, "80")

@@ -98,6 +98,9 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self._options = parse_options(OarOptions, "oar", options)
+        # What runs a job does not reach OAR's server at its end, tries again after 30 s, 60 s, ... 15 min, and hears no
+        # oardel meanwhile; for a job that does not die OAR suspects the node.
+        self.end_delay = self._options.end_delay
         stopping = {JobControl.SUSPEND, JobControl.RESUME} if self._options.suspend else set()
         self.controls = frozenset({JobControl.HOLD, JobControl.RELEASE} | stopping)
 

@@ -29,7 +29,8 @@ TypeName = Annotated[str, AfterValidator(_type)]
 class OarOptions(BaseModel):
     """`types` are allowed beside OAR's own; `grace`: how long a besteffort job may go on when its cores are wanted.
 
-    `memory` and `disk`: the properties that tell what a node has of them, in MB.
+    `end_delay`: seconds for which OAR may list jobs that have ended by themselves. `memory` and `disk`: the properties
+    that tell what a node has of them, in MB.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, str_min_length=1)
@@ -44,3 +45,4 @@ class OarOptions(BaseModel):
     columns: Mapping[PropertyName, ColumnName] = Field(default_factory=dict)
     grace: Annotated[int, Field(ge=0)] = 0
     suspend: bool = False
+    end_delay: Annotated[float, Field(ge=0)] = 3600.0

@@ -32,6 +32,7 @@ from cigri.database.typed_rows import read_all
 from cigri.estimates.clamping import LARGEST_INTEGER
 from cigri.flow.relisted_jobs import LISTED
 from cigri.flow.views.running_jobs import is_active
+from cigri.lifecycle.verdicts import RECORDED
 from cigri.states import WAITING_JOBS, CampaignType, JobKind, JobState, KillReason, Outcome, StepState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.clusters import Cluster, ClusterState
@@ -108,10 +109,20 @@ def list_unwanted(
 
 
 def list_over(
-    conn: Connection, cluster_id: int, account: str, listed: Sequence[tuple[str, int, str]], lag: float
+    conn: Connection,
+    cluster_id: int,
+    account: str,
+    listed: Sequence[tuple[str, int, str]],
+    lag: float,
+    end_delay: float,
 ) -> dict[int, str]:
-    """Of these (tag, index, remote id) the jobs of the account that are over for `lag` seconds, as they are listed."""
+    """Of these (tag, index, remote id) the jobs of the account that are over for `lag` seconds, as they are listed.
+
+    Those that ended by themselves may be listed for `end_delay` seconds. Those that ended although they were listed are
+    not waited for.
+    """
     about = {"here": cluster_id, "account": account, "lag": timedelta(seconds=lag)}
+    about["end_delay"] = timedelta(seconds=max(lag, end_delay))
     return {row.id: row.remote_id for row in conn.execute(_over(), {"listed": rows_as_json(LISTED, listed), **about})}
 
 
@@ -119,13 +130,24 @@ def list_over(
 def _over() -> Select[int, str]:
     there = bound_values_table("listed", LISTED)
     here, account = bindparam("here", type_=BigInteger), bindparam("account", type_=Text)
+    lag, end_delay = bindparam("lag", type_=Interval), bindparam("end_delay", type_=Interval)
+    has_lagged = Job.c.ended_at <= func.now() - case((_has_all_records(), end_delay), else_=lag)
+    is_lost = KillRequest.c.reason.in_((KillReason.NOT_STARTED, KillReason.LISTED_AGAIN))
+    is_known = select(KillRequest.c.job_id).where(KillRequest.c.job_id == Job.c.id, is_lost).exists()
     return (
         select(Job.c.id, there.c.remote_id)
         .join(Batch, Batch.c.id == Job.c.batch_id)
         .join(there, and_(there.c.tag == Batch.c.tag, there.c.array_index == Job.c.array_index))
         .where(Batch.c.cluster_id == here, Batch.c.local_user == account)
-        .where(Job.c.state == JobState.ENDED, Job.c.ended_at <= func.now() - bindparam("lag", type_=Interval))
+        .where(Job.c.state == JobState.ENDED, or_(has_lagged, is_known))
     )
+
+
+def _has_all_records() -> ColumnElement[bool]:
+    """The job, and each of its tasks, has told of its end: it ended by itself."""
+    carried = Attempt.c.job_id == Job.c.id
+    untold = select(Attempt.c.task_id).where(carried, Attempt.c.outcome.not_in(RECORDED)).exists()
+    return and_(Job.c.outcome.in_(RECORDED), ~untold)
 
 
 def _excess(clusters: TableValuedAlias, patience: WaitLimits) -> Select[int, str]:

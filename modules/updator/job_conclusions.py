@@ -138,11 +138,14 @@ def detect_changes(
         end, journal = None, sight.journals.get(job.job_id, NO_JOURNAL)
         if journal.is_started and (job.is_start_due or job.has_begun is False):
             findings.begun.append(job)
-        if remote is not None and (end := _end_of_undead(job, remote, journal)):
+        is_unstarted = job.is_start_due and job.job_id in sight.journals and journal.is_unstarted
+        is_silent = is_unstarted and remote is not None and remote.state in RUNNING_STATES
+        if remote is not None and job.is_undead and is_silent:
+            end = _end_of_undead(job, remote)
             findings.ended.append(end)
         elif remote is not None:
             _see(findings, job, remote)
-            if remote.state in RUNNING_STATES and job.is_start_due and journal.is_unstarted:
+            if is_silent:
                 findings.unstarted.append(job)
         elif sight.listed is not None and (end := _end_of_missing(job, past, journal, now, config)):
             if end.is_proven or not _may_run(job, journal, now, config):
@@ -227,10 +230,8 @@ def _end_of_missing(
     return ObservedEnd(job, past.state, past.exit_code, reason, past.node, _seconds(past), is_proven=False)
 
 
-def _end_of_undead(job: WatchedJob, remote: RemoteJob, journal: JournalSummary) -> ObservedEnd | None:
+def _end_of_undead(job: WatchedJob, remote: RemoteJob) -> ObservedEnd:
     """A job that has not started, and is listed as running however often it is killed: its cluster has lost it."""
-    if not (job.is_undead and job.is_start_due and journal.is_unstarted):
-        return None
     reason = "it never started, and its batch system lists it as running though it was killed"
     return ObservedEnd(job, RemoteJobState.KILLED, None, reason, remote.node, is_proven=False)
 

@@ -99,6 +99,69 @@ def outcome(ends: VisitEnds) -> Outcome:
     return ends.jobs[0].outcome
 
 
+ABSENT, STARTED, NO_BATCH = (
+    JournalSummary(state=state) for state in (JournalState.ABSENT, JournalState.STARTED, JournalState.NO_BATCH)
+)
+
+
+def a_running_job(kill: KillReason | None = None, *, is_undead: bool = False) -> WatchedJob:
+    """It has been listed for so long that it should have written that it started."""
+    return a_job(state=JobState.RUNNING, kill=kill)._replace(is_start_due=True, is_undead=is_undead)
+
+
+@pytest.mark.parametrize(
+    ("journal", "begun", "unstarted"), [(ABSENT, [], [7]), (STARTED, [7], []), (NO_BATCH, [], []), (None, [], [])]
+)
+def test_a_running_job_whose_start_is_due_has_begun_or_not_if_its_files_are_there(
+    journal: JournalSummary | None, begun: list[int], unstarted: list[int]
+) -> None:
+    findings, ends = look(a_running_job(), listed=remote(RemoteJobState.RUNNING), journal=journal)
+    assert [job.job_id for job in findings.begun] == begun
+    assert [job.job_id for job in findings.unstarted] == unstarted
+    assert ends.jobs == []
+
+
+@pytest.mark.parametrize("state", [RemoteJobState.WAITING, RemoteJobState.UNKNOWN, RemoteJobState.HELD])
+def test_a_job_that_is_no_longer_said_to_run_is_not_told_of(state: RemoteJobState) -> None:
+    assert look(a_running_job(), listed=remote(state), journal=ABSENT)[0].unstarted == []
+
+
+@pytest.mark.parametrize(
+    ("kill", "expected"),
+    [
+        (KillReason.NOT_STARTED, Outcome.WITHDRAWN),
+        (KillReason.WALLTIME, Outcome.WITHDRAWN),
+        (KillReason.USER, Outcome.KILLED),
+    ],
+)
+def test_a_job_that_no_kill_ends_and_that_has_not_started_is_over_though_it_is_listed(
+    kill: KillReason, expected: Outcome
+) -> None:
+    undead = a_running_job(kill, is_undead=True)
+    _, ends = look(undead, listed=remote(RemoteJobState.RUNNING), journal=ABSENT)
+    assert outcome(ends) is expected
+    assert look(undead, listed=remote(RemoteJobState.RUNNING), journal=STARTED)[1].jobs == []
+    assert look(undead, listed=remote(RemoteJobState.RUNNING))[1].jobs == []
+    assert look(undead, listed=remote(RemoteJobState.WAITING), journal=ABSENT)[1].jobs == []
+
+
+@pytest.mark.parametrize("past", [None, RemoteJobState.KILLED, RemoteJobState.NODE_FAILED, RemoteJobState.TIMEOUT])
+@pytest.mark.parametrize(("journal", "expected"), [(ABSENT, Outcome.WITHDRAWN), (STARTED, Outcome.PREEMPTED)])
+def test_what_dies_as_it_has_not_started_costs_nothing_unless_it_started_meanwhile(
+    past: RemoteJobState | None, journal: JournalSummary, expected: Outcome
+) -> None:
+    """Whatever the batch system says of its end."""
+    killed = a_job(missing=11, kill=KillReason.NOT_STARTED)._replace(was_killed=True)
+    assert outcome(look(killed, past=remote(past) if past else None, journal=journal)[1]) is expected
+
+
+def test_the_other_tasks_of_a_job_that_has_not_started_cost_nothing_either() -> None:
+    killed = a_job(missing=11, kill=KillReason.NOT_STARTED)._replace(was_killed=True)
+    findings, _ = look(killed, journal=ABSENT)
+    ends = decide_ends(findings, attempts(3), {}, LIMITS, {7: ABSENT})
+    assert [attempt.outcome for attempt in ends.attempts] == [Outcome.WITHDRAWN] * 3
+
+
 def test_a_record_ends_a_job_even_when_it_is_still_listed() -> None:
     _, ends = look(a_job(), listed=remote(RemoteJobState.RUNNING), records=(a_record(),))
     assert outcome(ends) is Outcome.SUCCESS

@@ -24,6 +24,9 @@ from tests.grid import Grid, until
 LOST_AFTER = 1.0
 WALLTIME = 600
 EVENTS = "SELECT code, count, message, closed_at FROM events WHERE code = 'JOBS_NOT_STARTED'"
+WITHDRAWN = "SELECT count(*) FROM attempts WHERE outcome = 'withdrawn'"
+NODES = {"alpha": ("slurmd-1", "slurmd-2"), "gamma": ("sge_execd",), "delta": ("node-1", "node-2")}
+"""The daemons that start jobs, of a cluster of each batch system."""
 LAST_JOB = """
     SELECT jobs.id, tag, remote_id, reason, has_begun, outcome::text FROM jobs JOIN batches ON batches.id = batch_id
     WHERE jobs.campaign_id = 2 ORDER BY jobs.id LIMIT 1
@@ -212,58 +215,69 @@ def test_a_job_that_has_started_is_looked_for_once(silent: Grid, monkeypatch: py
     assert_all_ran_once(silent)
 
 
-@pytest.fixture
-def in_transfer(gamma: Grid) -> Iterator[Grid]:
-    """Three jobs on their way to a node that does not answer: Grid Engine shows them as `t`."""
-    lag(gamma, 5.0)
-    gamma.tune("jobs", verify_kill=1.0)
-    gamma.site.daemon("pause", "sge_execd")
-    gamma.submit(["a", "b", "c"], walltime=WALLTIME)
-    gamma.run_until(lambda: words_of(gamma) == ["t", "t", "t"])
-    yield gamma
-    gamma.site.daemon("cont", "sge_execd")
+@pytest.fixture(params=list(NODES))
+def unheard(request: pytest.FixtureRequest) -> Iterator[Grid]:
+    """A cluster of each batch system whose nodes do not answer, with three jobs that it takes for running."""
+    grid: Grid = request.getfixturevalue(request.param)
+    lag(grid, 5.0)
+    grid.tune("jobs", verify_kill=1.0)
+    for daemon in NODES[request.param]:
+        grid.site.daemon("pause", daemon)
+    grid.submit(["a", "b", "c"], walltime=WALLTIME)
+    running = "SELECT count(*) FROM jobs WHERE state = 'running'"
+    try:
+        grid.run_until(lambda: grid.one(running) == 3)
+        yield grid
+    finally:
+        wake(grid)
+
+
+def wake(grid: Grid) -> None:
+    for daemon in NODES[grid.site.name]:
+        grid.site.daemon("cont", daemon)
+
+
+def assert_free_and_done_once(grid: Grid) -> None:
+    assert grid.executions() == dict.fromkeys(range(3), 1)
+    assert grid.counts() == {"done": 3}
+    assert grid.rows("SELECT DISTINCT failures, deaths FROM tasks") == [{"failures": 0, "deaths": 0}]
+    assert grid.one(WITHDRAWN) == 3
+    grid.run_until(lambda: [row for row in events(grid) if row["closed_at"] is None] == [])
+    grid.run_until(lambda: grid.rows(KILLS) == [])
+    grid.assert_sane()
+
+
+@pytest.mark.cluster
+def test_jobs_that_no_kill_ends_are_void_and_done_again(unheard: Grid) -> None:
+    """Their nodes hear neither of them nor of their end, until their tasks have been given to other jobs."""
+    unheard.run_until(lambda: events(unheard))
+    assert unheard.counts() == {"assigned": 3}
+    outlive(unheard)
+    unheard.run_until(lambda: unheard.one(WITHDRAWN) == 3)
+    wake(unheard)
+    unheard.run_to_end()
+    assert_free_and_done_once(unheard)
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("unheard", ["gamma"], indirect=True)
+def test_elements_that_grid_engine_leaves_in_transfer_are_told_of_and_done_again(unheard: Grid) -> None:
+    """The qmaster was killed while they were on their way; what the node was told is lost."""
+    assert words_of(unheard) == ["t", "t", "t"]
+    unheard.site.daemon("kill", "sge_qmaster")
+    unheard.site.daemon("start", "sge_qmaster")
+    wake(unheard)
+    unheard.run_until(lambda: events(unheard))
+    assert words_of(unheard) == ["t", "t", "t"]
+    [event] = events(unheard)
+    assert "gamma has listed 3 jobs (e.g. " in event["message"]
+    assert unheard.counts() == {"assigned": 3}
+    outlive(unheard)
+    unheard.run_to_end()
+    assert_free_and_done_once(unheard)
+    until(lambda: words_of(unheard) == [])
 
 
 def words_of(gamma: Grid) -> list[str]:
     """The states of alice's jobs in qstat."""
     return [line.split()[4] for line in gamma.site.sh("qstat").splitlines()[2:]]
-
-
-def assert_free_and_done_once(gamma: Grid) -> None:
-    assert gamma.executions() == dict.fromkeys(range(3), 1)
-    assert gamma.counts() == {"done": 3}
-    assert gamma.rows("SELECT DISTINCT failures, deaths FROM tasks") == [{"failures": 0, "deaths": 0}]
-    assert gamma.one("SELECT count(*) FROM attempts WHERE outcome = 'withdrawn'") == 3
-    gamma.run_until(lambda: [row for row in events(gamma) if row["closed_at"] is None] == [])
-    gamma.assert_sane()
-
-
-@pytest.mark.cluster
-def test_elements_that_grid_engine_leaves_in_transfer_are_told_of_and_done_again(in_transfer: Grid) -> None:
-    """The qmaster was killed while they were on their way; what the node was told is lost."""
-    in_transfer.site.daemon("kill", "sge_qmaster")
-    in_transfer.site.daemon("start", "sge_qmaster")
-    in_transfer.site.daemon("cont", "sge_execd")
-    in_transfer.run_until(lambda: events(in_transfer))
-    assert words_of(in_transfer) == ["t", "t", "t"]
-    [event] = events(in_transfer)
-    assert "gamma has listed 3 jobs (e.g. " in event["message"]
-    assert in_transfer.counts() == {"assigned": 3}
-    outlive(in_transfer)
-    in_transfer.run_to_end()
-    assert_free_and_done_once(in_transfer)
-    until(lambda: words_of(in_transfer) == [])
-
-
-@pytest.mark.cluster
-def test_elements_that_no_qdel_ends_are_void_and_done_again(in_transfer: Grid) -> None:
-    """Their node hears neither of them nor of their end, until their tasks have been given to other jobs."""
-    in_transfer.run_until(lambda: events(in_transfer))
-    outlive(in_transfer)
-    in_transfer.run_until(lambda: in_transfer.one("SELECT count(*) FROM attempts WHERE outcome = 'withdrawn'") == 3)
-    assert words_of(in_transfer).count("dt") == 3
-    in_transfer.site.daemon("cont", "sge_execd")
-    in_transfer.run_to_end()
-    assert_free_and_done_once(in_transfer)
-    in_transfer.run_until(lambda: in_transfer.rows(KILLS) == [])
-    until(lambda: words_of(in_transfer) == [])

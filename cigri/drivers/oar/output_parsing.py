@@ -13,9 +13,9 @@ from cigri.shell.results import ShellResult
 END_OF_OAR_ANSWER = "cigri-oar-end"
 
 LIVE = {
-    RemoteJobState.WAITING: "Waiting toLaunch toAckReservation Launching",
+    RemoteJobState.WAITING: "Waiting toLaunch toAckReservation",
     RemoteJobState.HELD: "Hold",
-    RemoteJobState.RUNNING: "Running Finishing toError toTerminate",
+    RemoteJobState.RUNNING: "Launching Running Finishing toError toTerminate",
     RemoteJobState.SUSPENDED: "Suspended Resuming",
 }
 OAR_STATES = {word: state for state, words in LIVE.items() for word in words.split()}

@@ -148,6 +148,7 @@ def test_a_job_that_no_kill_ends_is_void_before_its_task_is_done_again(
     job = last_job(silent)
     assert job["outcome"] == "withdrawn"
     assert "lists it as running though it was killed" in job["reason"]
+    assert silent.rows(KILLS) == [{"reason": "listed_again"}]  # at once: perhaps its account is not asked again
     release(silent)  # now it is started all the same
     silent.run_to_end()
     silent.run_until(lambda: silent.rows("SELECT 1 FROM events WHERE code = 'JOBS_LISTED_AGAIN' AND closed_at IS NULL"))

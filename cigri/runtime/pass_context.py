@@ -16,7 +16,9 @@ YOUNG = 50_000  # new objects between two searches for garbage: a pass makes ver
 PassReport = Counter[str]
 """Counts of what a pass did, in words for people."""
 
-ROUTINE = frozenset({"clusters", "locked clusters", "late clusters", "forecasts", "offers", "pools computed"})
+ROUTINE = frozenset(
+    {"clusters", "locked clusters", "locked passes", "late clusters", "forecasts", "offers", "pools computed"}
+)
 """Counts of what is done in each pass, whatever has happened: no news."""
 
 

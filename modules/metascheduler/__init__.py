@@ -55,11 +55,19 @@ CAMPAIGN = attrgetter("campaign_id")
 
 
 def run_once(tools: PassContext) -> PassReport:
-    """One offer per campaign and cluster that fit together."""
-    with tools.database.begin() as conn:
+    """One offer per campaign and cluster that fit together; nothing while another metascheduler is at it."""
+    with tools.database.read() as conn:
         if not has_open_campaigns(conn):
             return Counter()
-        released = release_tasks(conn)
+    with tools.database.lock("cigri.metascheduler") as taken:
+        if not taken:
+            return Counter({"locked passes": 1})
+        with tools.database.begin() as conn:
+            released = release_tasks(conn)
+        return _share_out(tools, released)
+
+
+def _share_out(tools: PassContext, released: int) -> PassReport:
     with tools.database.begin() as conn:
         shut = {(share.campaign_id, share.cluster_id) for share in list_closed_by_hours(conn, tools.settings.hours)}
         barred = list_without_queue(conn)

@@ -16,6 +16,7 @@ CigriError
 ├── QueryTimedOut              ask for less at a time
 ├── PortalUnavailable          try later: the portal does not answer
 ├── DatabaseUnavailable        try later: the database does not answer
+│   └── DatabaseFull           the operator must make room on the database's disk, and then it is tried again
 ├── TransportError
 │   ├── ClusterUnreachable     try later: nothing was run on the cluster
 │   └── RemoteOutcomeUnknown   the command may have run; ask the cluster before doing it again
@@ -124,6 +125,10 @@ class PortalUnavailable(CigriError):
 
 class DatabaseUnavailable(CigriError):
     """The database does not answer."""
+
+
+class DatabaseFull(DatabaseUnavailable):
+    """The database answers, and has no room for what is written."""
 
 
 class TransportError(CigriError):

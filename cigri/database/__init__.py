@@ -26,19 +26,20 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.exc import InterfaceError, InvalidatePoolError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, InvalidatePoolError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
-from cigri.errors import DatabaseUnavailable, QueryTimedOut
+from cigri.errors import DatabaseFull, DatabaseUnavailable, QueryTimedOut
 from cigri.estimates.backoff import MOST_DOUBLINGS, BackOff
 
 WAKE_CHANNEL = "cigri_wake"
 PREPARED = 500  # statements that a connection keeps prepared: a cycle has more than psycopg's 100
 KEPT = 20  # connections: one for the lock of each cluster that is visited at the same time, and some to work with
 CANCELLED_STATEMENT = "57014"  # also by its time limit
+DISK_FULL = "53100"
 ANSWER_LIMIT = 20  # seconds of a statement on behalf of somebody who waits for its answer
 PLANNING = "-c random_page_cost=1.1 -c jit=off"  # a few rows by their keys, in memory: neither scans nor compilation
 
@@ -108,6 +109,8 @@ class Database:
         except (OperationalError, InterfaceError) as error:
             if error.connection_invalidated or isinstance(error, InterfaceError) or _is_away(error):
                 raise DatabaseUnavailable(f"the database does not answer: {error.orig}") from error
+            if is_disk_full(error):
+                raise DatabaseFull(f"the database has no room left, make some on its disk: {error.orig}") from error
             raise
 
     @contextmanager
@@ -182,6 +185,11 @@ def server_time(conn: Connection) -> datetime:
 def wake(conn: Connection) -> None:
     """Tell the almighty, when this transaction commits, that there is something to do."""
     conn.execute(text(f"NOTIFY {WAKE_CHANNEL}"))
+
+
+def is_disk_full(error: DBAPIError) -> bool:
+    """Whether the server found no room for what was written: no fault of whoever wrote it."""
+    return getattr(error.orig, "sqlstate", None) == DISK_FULL
 
 
 def _is_away(error: OperationalError) -> bool:

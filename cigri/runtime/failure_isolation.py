@@ -9,6 +9,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, InterfaceError, SQLAlchemyError
 
+from cigri.database import is_disk_full
 from cigri.errors import DatabaseUnavailable
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.quarantines import (
@@ -126,7 +127,7 @@ def described(error: BaseException) -> str:
 
 
 def _is_lost(error: BaseException) -> bool:
-    """Is it the connection that has failed?"""
+    """Is it the database that has failed, by its connection or its disk, and not what was asked of it?"""
     if isinstance(error, DatabaseUnavailable | InterfaceError):
         return True
-    return isinstance(error, DBAPIError) and error.connection_invalidated
+    return isinstance(error, DBAPIError) and (error.connection_invalidated or is_disk_full(error))

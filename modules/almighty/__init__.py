@@ -12,6 +12,7 @@ import psycopg
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
+from sqlalchemy.exc import SQLAlchemyError
 
 from cigri.database import WAKE_CHANNEL, Database
 from cigri.errors import DatabaseUnavailable
@@ -124,7 +125,7 @@ class Almighty:
         try:
             with self._database.begin() as conn:
                 put_campaign_failures(conn, name, {outcome.campaign_id: outcome.error})
-        except DatabaseUnavailable as error:
+        except (DatabaseUnavailable, SQLAlchemyError) as error:
             logger.warning("Campaign %s, at which %s ended, could not be noted: %s", outcome.campaign_id, name, error)
 
     def _note(self, done: ModulePass, spent: Mapping[str, RemoteCommandCosts]) -> None:
@@ -140,7 +141,7 @@ class Almighty:
         try:
             with self._database.begin() as conn:
                 put_pass(conn, done._replace(spent=unnoted), self._unnoted[done.name])
-        except DatabaseUnavailable as error:
+        except (DatabaseUnavailable, SQLAlchemyError) as error:
             logger.warning("The pass of %s could not be noted: %s", done.name, error)
             return
         self._unnoted[done.name] = 0

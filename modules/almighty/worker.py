@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from typing import NamedTuple
 
 from cigri.database import Database
-from cigri.errors import CigriError, DatabaseUnavailable
+from cigri.errors import CigriError, DatabaseFull, DatabaseUnavailable
 from cigri.flow.module_passes import NO_SESSIONS, NOWHERE
 from cigri.flow.remote_command_counts import RemoteCommandCosts
 from cigri.gateway.transport_gateway import TransportGateway
@@ -128,7 +128,8 @@ def _serve(name: str, pipe: Connection, campaign: c_longlong) -> None:
         try:
             answer = (dict(run_once(tools)), "", False)
         except CigriError as error:
-            answer = ({}, str(error), isinstance(error, DatabaseUnavailable))
+            is_away = isinstance(error, DatabaseUnavailable) and not isinstance(error, DatabaseFull)
+            answer = ({}, str(error), is_away)
         except Exception:
             answer = ({}, traceback.format_exc(), False)
         try:

@@ -9,6 +9,8 @@ import traceback
 from importlib import import_module
 from pkgutil import iter_modules
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from cigri.cli.command import CommandParser, escape_text, print_error
 from cigri.errors import CigriError, DatabaseUnavailable, UsageError
 from cigri.flow.module_passes import ModulePass, put_pass
@@ -94,7 +96,7 @@ def _pass(tools: PassContext, name: str, run_once: RunOnce) -> ModulePass:
     try:
         with tools.database.begin() as conn:
             put_pass(conn, done)
-    except DatabaseUnavailable as problem:
+    except (DatabaseUnavailable, SQLAlchemyError) as problem:
         print_error(f"the pass of {name} could not be noted: {problem}")
     return done
 

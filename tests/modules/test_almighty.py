@@ -127,6 +127,44 @@ def test_a_pass_that_is_killed_between_campaigns_blames_none(hasty: Almighty, da
         assert conn.scalar(text("SELECT count(*) FROM quarantines")) == 0
 
 
+FULL = """\
+CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full';
+END $$;
+CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON {table} EXECUTE FUNCTION full_disk()"""
+
+
+def test_a_pass_on_a_full_disk_is_told_and_blames_no_campaign(hasty: Almighty, database: Database) -> None:
+    with database.begin() as conn:
+        cluster_id = a_cluster(conn, free=30)
+        campaign = a_campaign(conn, 3)
+        put_offers(conn, [NewOffer(campaign, cluster_id, 2, 2, 0)])
+        conn.execute(text(FULL.format(table="jobs")))
+    assert hasty._run_module("campaign_schedulers"), "the next modules have their turn"
+    with database.begin() as conn:
+        told = "SELECT message FROM events WHERE code = 'MODULE_FAILED' AND closed_at IS NULL"
+        (message,) = conn.scalars(text(told)).all()
+        assert message.startswith("the database has no room left, make some on its disk: could not extend file")
+        assert conn.scalar(text("SELECT count(*) FROM quarantines")) == 0
+        conn.execute(text("DROP TRIGGER full_disk ON jobs"))
+    assert hasty._run_module("campaign_schedulers")
+    with database.begin() as conn:
+        assert conn.scalar(text("SELECT count(*) FROM jobs")) == 2, "the offer was not lost"
+        assert conn.scalars(text(told)).all() == []
+
+
+def test_a_cycle_goes_on_where_its_passes_cannot_be_noted(hasty: Almighty, database: Database) -> None:
+    with database.begin() as conn:
+        conn.execute(text(FULL.format(table="modules")))
+    assert hasty._run_module("campaign_schedulers")
+    with database.begin() as conn:
+        conn.execute(text("DROP TRIGGER full_disk ON modules"))
+    assert hasty._run_module("campaign_schedulers")
+    with database.begin() as conn:
+        assert conn.scalar(text("SELECT passes FROM modules WHERE name = 'campaign_schedulers'")) == 2
+
+
 def test_a_worker_that_is_killed_is_replaced(worker: ModuleWorker, database: Database) -> None:
     pid = worker.run(30).pid
     with held(database, "campaigns"):

@@ -102,9 +102,11 @@ class GridMetrics(NamedTuple):
     modules: list[ModuleMetrics]
     """All modules that were ever seen."""
     has_almighty: bool
-    """Whether an almighty is connected to the database."""
+    """Whether an almighty is connected to the database, and has not stalled."""
     calibration: float | None
     """The share of 90 % intervals, of campaigns that ended in the last day, that held the end; null: there is none."""
+    stalled: int = 0
+    """Processes that make passes, are connected to the database, and do not go on."""
 
 
 class UsedWork(NamedTuple):

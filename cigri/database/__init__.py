@@ -1,7 +1,9 @@
 """The way to PostgreSQL: an engine, short transactions, advisory locks, the server's clock, and NOTIFY."""
 
 import json
+import os
 import select as sockets
+import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
@@ -40,6 +42,7 @@ PREPARED = 500  # statements that a connection keeps prepared: a cycle has more 
 KEPT = 20  # connections: one for the lock of each cluster that is visited at the same time, and some to work with
 CANCELLED_STATEMENT = "57014"  # also by its time limit
 DISK_FULL = "53100"
+LONGEST_SESSION_NAME = 63  # characters that PostgreSQL keeps
 ANSWER_LIMIT = 20  # seconds of a statement on behalf of somebody who waits for its answer
 PLANNING = "-c random_page_cost=1.1 -c jit=off"  # a few rows by their keys, in memory: neither scans nor compilation
 
@@ -57,14 +60,15 @@ class Database:
 
     def __init__(self, url: str, lock_timeout: float = 30.0) -> None:
         self.url = url.replace("postgresql://", "postgresql+psycopg://", 1)
-        options = f"-c lock_timeout={int(lock_timeout * 1000)} -c timezone=UTC -c application_name=cigri {self.session}"
+        options = f"-c lock_timeout={int(lock_timeout * 1000)} -c timezone=UTC {self.session}"
+        name = session_name(socket.gethostname(), os.getpid())
         self.engine: Engine = create_engine(
             self.url,
             pool_size=KEPT,
             max_overflow=20,
             pool_use_lifo=True,  # those used last have the most statements prepared
             use_native_hstore=False,  # or each new connection asks the server for its number
-            connect_args={"options": options, "connect_timeout": 10},
+            connect_args={"options": options, "connect_timeout": 10, "application_name": name},
         )
         self._reading = self.engine.execution_options(isolation_level="AUTOCOMMIT")
         event.listen(self.engine, "connect", _prepare_more)
@@ -149,6 +153,11 @@ class Database:
         self.engine.dispose()  # it has another pool from now on
         event.listen(pool, "checkin", _end)
         pool.dispose()  # what came back meanwhile
+
+
+def session_name(host: str, pid: int) -> str:
+    """How the server calls the sessions of a process, as far as it keeps it."""
+    return f"cigri {pid} {host}"[:LONGEST_SESSION_NAME]
 
 
 def _end(_connection: object, record: ConnectionPoolEntry) -> None:

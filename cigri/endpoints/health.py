@@ -29,7 +29,9 @@ def checks(conn: "Connection", _caller: Caller) -> HealthReport:
     from cigri.settings.loading import load
 
     settings, pulse, modules = load(), read_heartbeats(conn), list_module_standings(conn)
-    faults = health_checks.module_faults(modules, pulse.now, settings.almighty.deadline, is_cycled=pulse.has_almighty)
+    faults = health_checks.module_faults(
+        modules, pulse.now, settings.almighty.deadline, is_cycled=pulse.has_almighty, stalled=pulse.stalled
+    )
     made = [
         health_checks.check_promises(list_broken_promises(conn)),
         health_checks.check_programs(faults),

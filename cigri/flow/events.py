@@ -1,6 +1,6 @@
 """Events: what happened, open until fixed or healed.
-Given by: almighty, campaign schedulers, janitor, killer, matcher, metascheduler, notifier, operator, predictor, runner,
-stager, updator, users.
+Given by: almighty, campaign schedulers, janitor, killer, matcher, metascheduler, notifier, operator, portal, predictor,
+runner, stager, updator, users.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

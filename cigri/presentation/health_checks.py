@@ -13,6 +13,7 @@ from cigri.lifecycle import CYCLE
 
 if TYPE_CHECKING:
     from cigri.flow.module_passes import ModuleStatus
+    from cigri.flow.processes import StalledProcess
     from cigri.flow.views.stuck_items import OpenEvent
 
 OLD_EVENT = timedelta(days=1)
@@ -70,12 +71,13 @@ def module_faults(
     *,
     is_cycled: bool,
     has_died: bool = False,
+    stalled: "Sequence[StalledProcess]" = (),
 ) -> list[str]:
     """One sentence for each module that should run and does not; `is_cycled`: an almighty lives."""
     oldest = now - timedelta(seconds=longest_pass) - PASS_SLACK
     by_name = {standing.name: standing for standing in standings}
     late = [name for name in CYCLE if name not in by_name or by_name[name].at < oldest]
-    faults = []
+    faults = [process.message for process in stalled]
     if has_died:
         faults.append("the almighty has died; run `cigri up`")
     elif len(late) == len(CYCLE) and not is_cycled:

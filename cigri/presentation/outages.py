@@ -17,9 +17,10 @@ LATE_PASS = timedelta(seconds=180)  # a pass may take two minutes, and cron come
 
 def describe_outages(pulse: "GridHeartbeat") -> list[str]:
     """Of the whole grid, as far as the table of modules tells: it does not know who has started them; pure."""
+    stalled = [process.sentence for process in pulse.stalled]
     if sentence := nothing_runs(pulse):
-        return [sentence]
-    return list(_of_modules(pulse))
+        return [*stalled, sentence]
+    return [*stalled, *_of_modules(pulse)]
 
 
 def nothing_runs(pulse: "GridHeartbeat") -> str:
@@ -30,6 +31,8 @@ def nothing_runs(pulse: "GridHeartbeat") -> str:
     last = max(passes, key=lambda module: module.at)
     since = as_instant(last.at)
     if last.by_almighty and not pulse.has_almighty:
+        if any(process.has_lock for process in pulse.stalled):
+            return f"the almighty has stalled, and no module has run since {since}: nothing is sent until it goes on"
         return f"the almighty does not run, nor has any module since {since}: nothing is sent until it does"
     if pulse.now - last.at > LATE_PASS:
         return f"no module has ended a pass since {since}: nothing is sent until they run again"

@@ -33,6 +33,9 @@ class AlmightySettings(SettingsSection):
     period: float = Field(2.0, gt=0, description="seconds between two cycles; a submission wakes the cycle at once")
     deadline: float = Field(120.0, gt=0, description="seconds after which a module's pass is killed and tried again")
     patience: float = Field(10.0, gt=0, description="seconds a pass waits for slow clusters before it leaves them")
+    silence: float = Field(
+        30.0, gt=0, description="seconds without a sign of life after which a process is told as stalled"
+    )
     janitor: str = Field("17 3 * * *", description="when the janitor runs, as in a crontab; empty: never")
 
 

@@ -113,6 +113,28 @@ class RemoteCommandCountColumns(TableColumns):
 RemoteCommandCount = table("command_counts", RemoteCommandCountColumns)
 
 
+class GridProcessColumns(TableColumns):
+    """The programs that make passes, and the workers of almighties, as they last gave a sign of life.
+
+    `leader`: the pid of the almighty that a worker works for, the own one of others. `activity`: what it is at, since
+    `activity_since`. Without another sign by `silent_at`, or still at the same at `late_at`, it counts as stalled; of a
+    worker nothing is due, for its almighty ends it.
+    """
+
+    host: Named[str] = Column(primary_key=True)
+    pid: Named[int] = Column(primary_key=True)
+    name: Named[str]
+    leader: Named[int]
+    seen_at: Named[datetime]
+    activity: Named[str] = Column(server_default="")
+    activity_since: Named[datetime]
+    silent_at: Named[datetime | None]
+    late_at: Named[datetime | None]
+
+
+GridProcess = table("processes", GridProcessColumns)
+
+
 class ModuleStateColumns(TableColumns):
     """The last pass of each module: what `cigri status` shows.
 

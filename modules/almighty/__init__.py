@@ -14,20 +14,20 @@ from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 from sqlalchemy.exc import SQLAlchemyError
 
-from cigri.database import WAKE_CHANNEL, Database
+from cigri.database import WAKE_CHANNEL, Database, session_name
 from cigri.errors import DatabaseUnavailable
 from cigri.flow.module_passes import HOLD_LIFE, ModulePass, put_pass
+from cigri.flow.processes import ALMIGHTY, WorkerSign
 from cigri.flow.quarantines import put_campaign_failures
 from cigri.flow.remote_command_counts import NOTHING, RemoteCommandCosts
-from cigri.formats.units import HOUR
-from cigri.lifecycle import CYCLE
+from cigri.lifecycle import CYCLE, longest_pass
+from cigri.runtime.heartbeat import ProcessHeartbeat
 from cigri.runtime.pass_context import is_noteworthy, process_identity
 from cigri.settings.sections import Settings
 from modules.almighty.worker import ModuleWorker, PassResult
 
 logger = logging.getLogger(__name__)
 
-JANITOR_DEADLINE = 4.0 * HOUR  # seconds; the archive of a large campaign takes its time
 ALWAYS: dict[str, Any] = {"coalesce": True, "misfire_grace_time": None}  # better late than never
 NOTE_PERIOD = 10.0  # seconds; passes that did nothing are noted together
 RECONNECT_PAUSE = 1.0
@@ -46,6 +46,7 @@ class Almighty:
         self._spent: dict[str, dict[str, RemoteCommandCosts]] = {}
         self._noted: dict[str, float] = {}
         self._scheduler = BackgroundScheduler(timezone="UTC")
+        self._heartbeat = ProcessHeartbeat(database, ALMIGHTY, settings.almighty.silence, self._signs)
 
     def run(self) -> None:
         """Until SIGTERM or SIGINT; the pass under way is finished first."""
@@ -58,21 +59,28 @@ class Almighty:
         if self._settings.almighty.janitor:
             trigger = CronTrigger.from_crontab(self._settings.almighty.janitor, timezone="UTC")
             self._scheduler.add_job(self._run_module, trigger, args=["janitor"], id="janitor", **ALWAYS)
-        self._scheduler.start()
-        logger.info("The almighty cycles every %s s", self._settings.almighty.period)
-        try:
-            self._listen()
-        finally:
-            self._scheduler.shutdown(wait=True)
-            for worker in self._workers.values():
-                worker.close()
-            logger.info("The almighty has ended")
+        with self._heartbeat.beating():
+            self._wait()
+            self._scheduler.start()
+            logger.info("The almighty cycles every %s s", self._settings.almighty.period)
+            try:
+                self._listen()
+            finally:
+                self._scheduler.shutdown(wait=True)
+                for worker in self._workers.values():
+                    worker.close()
+                logger.info("The almighty has ended")
 
     def _listen(self) -> None:
         """Wake the cycle at each notification; without a database wait until it is back."""
         while not self._stop.is_set():
             url = self._database.url.replace("postgresql+psycopg://", "postgresql://", 1)
-            with suppress(psycopg.OperationalError), psycopg.connect(url, autocommit=True, connect_timeout=10) as conn:
+            with (
+                suppress(psycopg.OperationalError),
+                psycopg.connect(
+                    url, autocommit=True, connect_timeout=10, application_name=session_name(*process_identity())
+                ) as conn,
+            ):
                 conn.execute(f"LISTEN {WAKE_CHANNEL}")
                 conn.execute(HOLD_LIFE)
                 self._wake()
@@ -86,14 +94,26 @@ class Almighty:
 
     def _run_cycle(self) -> None:
         with self._cycle:
-            for name in CYCLE:
-                if self._stop.is_set() or not self._run_module(name):
-                    break
+            try:
+                for name in CYCLE:
+                    if self._stop.is_set() or not self._run_module(name):
+                        break
+            finally:
+                self._wait()
+
+    def _wait(self) -> None:
+        """The next cycle comes after a period, or sooner."""
+        self._heartbeat.begin("", self._settings.almighty.period)
+
+    def _signs(self) -> list[WorkerSign]:
+        return [sign for worker in self._workers.values() if (sign := worker.sign())]
 
     def _run_module(self, name: str) -> bool:
         """One pass, noted; False when there is no database for it or the next ones."""
         started = time.monotonic()
-        deadline = self._settings.almighty.deadline if name in CYCLE else JANITOR_DEADLINE
+        deadline = longest_pass(name, self._settings.almighty.deadline)
+        if name in CYCLE:  # the janitor works beside the cycle
+            self._heartbeat.begin(f"the pass of {name}", deadline)
         outcome = self._workers[name].run(deadline)
         if outcome.is_database_away:
             logger.warning("%s: %s", name, outcome.error)

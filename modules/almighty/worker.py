@@ -4,6 +4,7 @@ import importlib
 import logging
 import multiprocessing
 import signal
+import time
 import traceback
 from collections.abc import Mapping
 from ctypes import c_longlong
@@ -13,6 +14,7 @@ from typing import NamedTuple
 from cigri.database import Database
 from cigri.errors import CigriError, DatabaseFull, DatabaseUnavailable
 from cigri.flow.module_passes import NO_SESSIONS, NOWHERE
+from cigri.flow.processes import WorkerSign
 from cigri.flow.remote_command_counts import RemoteCommandCosts
 from cigri.gateway.transport_gateway import TransportGateway
 from cigri.installation import database_url
@@ -59,6 +61,14 @@ class ModuleWorker:
         self._process: multiprocessing.process.BaseProcess | None = None
         self._pipe: Connection | None = None
         self._campaign = CONTEXT.RawValue("q", 0)
+        self._heard = 0.0
+
+    def sign(self) -> WorkerSign | None:
+        """Its process, and since when nothing was heard of it; None while there is none."""
+        process = self._process
+        if process is None or process.pid is None:
+            return None
+        return WorkerSign(self._name, process.pid, time.monotonic() - self._heard)
 
     def run(self, deadline: float) -> PassResult:
         """One pass, of at most `deadline` seconds, or the process is killed; what goes wrong is in the outcome."""
@@ -81,6 +91,7 @@ class ModuleWorker:
             self._kill()
             dead = f"the process died during the pass (exit code {code})"
             return PassResult(pid, {}, dead, campaign_id=self._campaign.value)
+        self._heard = time.monotonic()
         return PassResult(pid, counts, error, is_database_away, spent=spent, sessions=sessions)
 
     def close(self) -> None:
@@ -96,6 +107,7 @@ class ModuleWorker:
         self._process = CONTEXT.Process(
             target=_serve, args=(self._name, theirs, self._campaign), name=self._name, daemon=False
         )
+        self._heard = time.monotonic()
         self._process.start()
         theirs.close()
 

@@ -62,6 +62,11 @@ class PidFile:
         mark = self.mark()
         return mark.pid if mark and is_alive(mark) else None
 
+    def is_stopped(self) -> bool:
+        """Whether a signal has stopped it, as SIGSTOP or control-Z in a shell: it lives, and does nothing."""
+        pid = self.pid()
+        return pid is not None and state_of(pid) == "T"
+
     def has_died(self) -> bool:
         """It ran, and ended otherwise than well."""
         mark = self.mark()
@@ -83,6 +88,23 @@ def start_of(pid: int) -> str:
         return ""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return f"{boot}:{int(words[19])}"
+
+
+def state_of(pid: int) -> str:
+    """The letter that the kernel has for the state of a process; "" when there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(") ")[2][:1]
+    except OSError:
+        return ""
+
+
+def let_go_on(pid: int) -> None:
+    """Continue a process that is stopped, and the group that it leads: it hears of no other signal before."""
+    with suppress(ProcessLookupError, PermissionError):
+        if os.getpgid(pid) == pid:
+            os.killpg(pid, signal.SIGCONT)
+        else:
+            os.kill(pid, signal.SIGCONT)
 
 
 def is_alive(mark: ProcessIdentity) -> bool:

@@ -60,6 +60,9 @@ def _stop_almighty(settings: Settings) -> bool:
         print("The almighty was not running")
         return True
     patience = settings.almighty.deadline + STOPPING_PATIENCE
+    if almighty.is_stopped():
+        print(f"The almighty (process {pid}) was stopped by a signal, and goes on to end")
+        detached_process.let_go_on(pid)
     if almighty.stop(patience):
         _wait_for_helpers(pid)
         print(f"The almighty (process {pid}) has ended")

@@ -8,6 +8,7 @@ from cigri.api_models.clusters import ClusterSnapshot
 from cigri.database import Database, embedded, schema, server_time
 from cigri.errors import DatabaseUnavailable
 from cigri.flow.module_passes import ModuleStatus, list_module_standings
+from cigri.flow.processes import StalledProcess, list_stalled
 from cigri.flow.views.clusters import list_cluster_standings
 from cigri.flow.views.stuck_items import count_open_events
 from cigri.presentation.health_checks import module_faults
@@ -30,6 +31,9 @@ class InstallationHealth(NamedTuple):
     modules: Sequence[ModuleStatus]
     clusters: Sequence[ClusterSnapshot]
     events: dict[str, int]
+    stalled: Sequence[StalledProcess] = ()
+    is_stopped: bool = False
+    """Whether a signal keeps the almighty of this host from going on."""
 
     @property
     def is_current(self) -> bool:
@@ -55,6 +59,7 @@ def read_health(settings: Settings) -> InstallationHealth:
         (),
         (),
         {},
+        is_stopped=almighty.is_stopped(),
     )
     try:
         database = Database(settings.database.url or embedded.url(directory), settings.database.lock_timeout)
@@ -68,6 +73,7 @@ def read_health(settings: Settings) -> InstallationHealth:
                     modules=list_module_standings(conn),
                     clusters=list_cluster_standings(conn),
                     events=count_open_events(conn),
+                    stalled=list_stalled(conn),
                 )
     except DatabaseUnavailable as error:
         return health._replace(trouble=str(error), now=None)
@@ -78,14 +84,25 @@ def read_health(settings: Settings) -> InstallationHealth:
 
 def problems(health: InstallationHealth, longest_pass: float) -> list[str]:
     """One sentence for each thing that should run and does not; pure."""
+    stopped = [
+        f"the almighty (process {health.almighty}) is stopped by a signal, and nothing goes on: "
+        f"`kill -CONT {health.almighty}` lets it go on, `cigri down` ends it"
+    ] * health.is_stopped
     if health.trouble:
-        return [health.trouble]
+        return [health.trouble, *stopped]
     if not health.is_current:
         return [f"the database has schema {health.revision}, this CiGri needs {health.wanted}: run `cigri db upgrade`"]
     assert health.now is not None
     is_cycled = health.almighty is not None
-    faults = module_faults(health.modules, health.now, longest_pass, is_cycled=is_cycled, has_died=health.has_died)
-    return faults + ["the portal has died; run `cigri up`"] * health.has_portal_died
+    faults = module_faults(
+        health.modules,
+        health.now,
+        longest_pass,
+        is_cycled=is_cycled,
+        has_died=health.has_died,
+        stalled=health.stalled,
+    )
+    return stopped + faults + ["the portal has died; run `cigri up`"] * health.has_portal_died
 
 
 def hidden(url: str) -> str:

@@ -15,6 +15,7 @@ from cigri.cli.command import CommandParser, escape_text, print_error
 from cigri.errors import CigriError, DatabaseUnavailable, UsageError
 from cigri.flow.module_passes import ModulePass, put_pass
 from cigri.installation import database_place, database_url
+from cigri.lifecycle import longest_pass
 from cigri.runtime.logging_setup import set_up_log
 from cigri.runtime.pass_context import PassContext, RunOnce, is_noteworthy, process_identity, tune_garbage_collector
 from cigri.settings.loading import load
@@ -58,25 +59,30 @@ def _passes(programs: dict[str, RunOnce], options: argparse.Namespace, stop: thr
     from cigri.database import Database, schema
     from cigri.flow.grid_identity import require_grid_identity
     from cigri.gateway.transport_gateway import TransportGateway
+    from cigri.runtime.heartbeat import ProcessHeartbeat
 
     settings = load()
     set_up_log(settings.log, quiet=options.quiet)
     database = Database(database_url(settings), settings.database.lock_timeout)
     tools = PassContext(database, settings, TransportGateway())
+    heartbeat = ProcessHeartbeat(database, "cigri run", settings.almighty.silence)
     try:
         schema.require_current(database)
         with database.begin() as conn:
             require_grid_identity(conn, database_place(settings))
         if options.every is not None:
             tune_garbage_collector()
-        while True:
-            done = []
-            for name, run_once in programs.items():
-                if not stop.is_set():
-                    done.append(_pass(tools, name, run_once))
-                    _tell(done[-1], options)
-            if options.every is None or stop.wait(options.every):
-                return 1 if any(each.error for each in done) else 0
+        with heartbeat.beating():
+            while True:
+                done = []
+                for name, run_once in programs.items():
+                    if not stop.is_set():
+                        heartbeat.begin(f"the pass of {name}", longest_pass(name, settings.almighty.deadline))
+                        done.append(_pass(tools, name, run_once))
+                        _tell(done[-1], options)
+                heartbeat.begin("", options.every or 0.0)
+                if options.every is None or stop.wait(options.every):
+                    return 1 if any(each.error for each in done) else 0
     finally:
         tools.gateway.close()
         database.close()

@@ -1,6 +1,7 @@
 """`cigri status`: what runs, how each module's last pass went, and the clusters."""
 
 from datetime import datetime
+from socket import gethostname
 from typing import Any
 
 from cigri.cli.command import CommandParser, escape_text, print_error, print_json
@@ -73,7 +74,11 @@ def _print(health: InstallationHealth, settings: Settings) -> None:
 
 def _almighty(health: InstallationHealth) -> str:
     if health.almighty:
-        return f"runs as process {health.almighty}"
+        if health.is_stopped:
+            return f"is stopped by a signal, as process {health.almighty}"
+        pid = health.almighty
+        has_stalled = any((process.pid, process.host) == (pid, gethostname()) for process in health.stalled)
+        return f"has stalled, as process {pid}" if has_stalled else f"runs as process {pid}"
     if health.has_died:
         return "has died"
     hosts = sorted({f"{module.host} (process {module.pid})" for module in health.modules})
@@ -95,7 +100,8 @@ def _plain(health: InstallationHealth, wrong: list[str], settings: Settings) -> 
         "ok": not wrong,
         "problems": wrong,
         "database": {"place": health.place, "answers": not health.trouble, "schema": health.revision},
-        "almighty": {"pid": health.almighty, "died": health.has_died},
+        "almighty": {"pid": health.almighty, "died": health.has_died, "stopped": health.is_stopped},
+        "stalled": [process._asdict() for process in health.stalled],
         "portal": {"pid": health.portal, "died": health.has_portal_died, "socket": str(portal_socket(settings))},
         "data_directory": str(settings.data_directory),
         "modules": [module._asdict() for module in health.modules],

@@ -16,6 +16,7 @@ from cigri.database import Database
 from cigri.endpoints import Admitting, UploadEndpoint, list_endpoints
 from cigri.endpoints.read_cache import keep_latest_answers
 from cigri.formats.units import MEGABYTE
+from cigri.runtime.heartbeat import StallWatch, beat_of, repeating
 from cigri.settings.sections import Settings
 from modules.portal import (
     cigri3,
@@ -96,5 +97,7 @@ def list_endpoint_routes() -> list[BaseRoute]:
 
 def run(database: Database, settings: Settings, listener: PortalListener) -> None:
     """Serve until SIGTERM or SIGINT; what is being answered is finished first."""
-    with closing(DeferredResponses()) as errands:
+    beat = beat_of(settings.almighty.silence)
+    watch = StallWatch(database, beat)
+    with closing(DeferredResponses()) as errands, repeating(watch.look, beat):
         listener.serve(make_app(database, settings, errands))

@@ -36,6 +36,6 @@ def what_lacks(database: Database) -> str:
     except CigriError:
         return "no database"
     if not pulse.has_almighty:
-        return "no almighty"
+        return "the almighty has stalled" if any(one.has_lock for one in pulse.stalled) else "no almighty"
     ages = [(pulse.now - module.at).total_seconds() for module in pulse.modules]
     return "" if min(ages, default=LATE) < LATE else "no module has made a pass for a minute"

@@ -111,7 +111,10 @@ def metrics_of(read: GridMetrics) -> Iterator[Metric]:
     yield _by("cigri_tasks", "Tasks of campaigns that are not archived, by state.", "state", read.tasks)
     yield _by("cigri_events_open", "Open events by level.", "level", read.events)
     yield GaugeMetricFamily(
-        "cigri_almighty_up", "Whether an almighty is connected to the database.", value=read.has_almighty
+        "cigri_almighty_up", "Whether an almighty is connected to the database and at work.", value=read.has_almighty
+    )
+    yield GaugeMetricFamily(
+        "cigri_processes_stalled", "Processes that are connected to the database and do not go on.", value=read.stalled
     )
     if read.calibration is not None:
         yield GaugeMetricFamily(

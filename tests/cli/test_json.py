@@ -18,9 +18,11 @@ from cigri.flow.excluded_nodes import put_exclusion
 from cigri.flow.forecasts import NewForecast, put_forecasts
 from cigri.flow.module_passes import ModulePass, put_pass
 from cigri.flow.pending_reasons import NewPendingReason, put_cuts
+from cigri.flow.processes import ProcessSign, put_sign
 from cigri.flow.resource_documents import put_description
 from cigri.resources.document import read_document
 from cigri.resources.nodes import AlikeNodes
+from cigri.runtime.pass_context import process_identity
 from cigri.settings.sections import NodeSettings
 from cigri.states import Outcome, PendingReasonCode
 from modules import operator
@@ -167,6 +169,7 @@ def tell(grid: Database, as_user: AsUser, tmp_path: Path, capsys: pytest.Capture
         put_cuts(conn, [NewPendingReason(campaign, dahu, PendingReasonCode.LIMIT, "matlab", 9, 9)])
         a_campaign(conn, 2, name="second", after=[NewDependency(campaign)])
         put_pass(conn, ModulePass("updator", "here", 1, 0.1, {"visits": 1}, ""))
+        put_sign(conn, ProcessSign(*process_identity(), "almighty", "", 0.0, 60.0, -1.0))  # it has stalled
         put_description(conn, read_document(""), "", "root")
         put_audit(conn, ALICE, "kill_job", {"job_id": 1})
     as_user("root")

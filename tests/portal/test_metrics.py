@@ -35,12 +35,17 @@ tests:
       - {{series: 'cigri_module_pass_age_seconds{{module="updator"}}', values: '5 5 70'}}
       - {{series: 'cigri_module_pass_age_seconds{{module="janitor"}}', values: '4 4 172801'}}
       - {{series: 'cigri_cluster_failures{{cluster="dahu"}}', values: '0 4x20'}}
+      - {{series: 'cigri_processes_stalled', values: '0 0 1'}}
       - {{series: 'cigri_data_directory_free_ratio', values: '0.05x20'}}
     alert_rule_test:
       - {{eval_time: 1m, alertname: CigriNoPass, exp_alerts: []}}
       - eval_time: 2m
         alertname: CigriNoPass
         exp_alerts: [{{exp_labels: {{severity: critical}}, exp_annotations: {{summary: "{no_pass}"}}}}]
+      - {{eval_time: 1m, alertname: CigriProcessStalled, exp_alerts: []}}
+      - eval_time: 2m
+        alertname: CigriProcessStalled
+        exp_alerts: [{{exp_labels: {{severity: critical}}, exp_annotations: {{summary: "{stalled}"}}}}]
       - eval_time: 2m
         alertname: CigriJanitorLate
         exp_alerts: [{{exp_labels: {{severity: warning, module: janitor}}, exp_annotations: {{summary: "{janitor}"}}}}]
@@ -54,6 +59,7 @@ tests:
 """
 SUMMARIES = {
     "no_pass": "No module has made a pass for a minute: `cigri status`, `cigri doctor`",
+    "stalled": "A process of the grid is stopped or hangs, and may hold locks: `cigri status` says how to end it",
     "janitor": "The janitor has not run for two days: nothing is archived or removed",
     "away": "dahu does not answer: `cigri cluster test dahu`",
     "disk": "Less than a tenth of the disk of the grid's data directory is free",

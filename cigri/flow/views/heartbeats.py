@@ -11,15 +11,16 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import id_list
 from cigri.database.typed_rows import read_all
+from cigri.flow.processes import StalledProcess, list_stalled
 from cigri.flow.views.campaigns import grid_time
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Event, ModuleState
 
-_IS_HELD = text(
-    "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted"
+_HOLDERS = text(
+    "SELECT count(DISTINCT pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted"
     " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-    " AND (classid::bigint << 32) | objid::bigint = hashtextextended('cigri.almighty', 0))"
+    " AND (classid::bigint << 32) | objid::bigint = hashtextextended('cigri.almighty', 0)"
 )
 
 
@@ -34,11 +35,12 @@ class ModuleHeartbeat(NamedTuple):
 
 
 class GridHeartbeat(NamedTuple):
-    """`has_almighty`: one is connected to the database now."""
+    """`has_almighty`: one is connected to the database now, and has not stalled; those that have are in `stalled`."""
 
     has_almighty: bool
     modules: Sequence[ModuleHeartbeat]
     now: datetime
+    stalled: Sequence[StalledProcess] = ()
 
 
 class UnreachableCluster(NamedTuple):
@@ -51,10 +53,13 @@ class UnreachableCluster(NamedTuple):
 
 
 def read_heartbeats(conn: Connection) -> GridHeartbeat:
-    """Of each module that ever noted a pass, and whether an almighty holds its lock at this moment."""
+    """Of each module that ever noted a pass, and whether an almighty at work holds its lock at this moment."""
     row = ModuleState.c
     modules = select(row.name, row.started_at.label("at"), row.by_almighty, row.failing_since, row.error)
-    return GridHeartbeat(bool(conn.scalar(_IS_HELD)), read_all(conn, ModuleHeartbeat, modules), grid_time(conn))
+    stalled = list_stalled(conn)
+    idle = sum(process.has_lock for process in stalled)
+    has_almighty = (conn.scalar(_HOLDERS) or 0) > idle
+    return GridHeartbeat(has_almighty, read_all(conn, ModuleHeartbeat, modules), grid_time(conn), stalled)
 
 
 def list_unreachable_clusters(conn: Connection, campaign_ids: Collection[int]) -> list[UnreachableCluster]:

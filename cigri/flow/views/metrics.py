@@ -44,6 +44,7 @@ def find_figures(conn: Connection) -> GridMetrics:
         _modules(conn),
         pulse.has_almighty,
         _calibration(conn),
+        len(pulse.stalled),
     )
 
 

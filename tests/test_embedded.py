@@ -3,6 +3,7 @@
 import os
 import signal
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import unquote
@@ -72,6 +73,57 @@ def test_a_server_that_repairs_itself_is_waited_for(tmp_path: Path) -> None:
     until(lambda: pq.PGconn.ping(embedded.url(tmp_path).encode()) == pq.Ping.REJECT)
     assert answers(embedded.start(tmp_path))
     embedded.stop(tmp_path)
+
+
+def keep_in_recovery(directory: Path) -> None:
+    """From its next start on the server repairs itself until it is promoted, and takes nobody in."""
+    with psycopg.connect(embedded.url(directory), autocommit=True) as conn:
+        conn.execute("ALTER SYSTEM SET hot_standby = off")
+    embedded.stop(directory)
+    (directory / "data" / "standby.signal").touch()
+
+
+def promote(directory: Path) -> None:
+    embedded._run(directory / "data", "pg_ctl", "-W", "-D", str(directory / "data"), "promote")
+
+
+def is_rejecting(directory: Path) -> bool:
+    """Whether a server is there, and says that it takes nobody in."""
+    info = embedded._living(directory)
+    return info is not None and pq.PGconn.ping(embedded._address(info, "postgres").encode()) == pq.Ping.REJECT
+
+
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_a_server_that_repairs_itself_for_long_is_waited_for_with_a_word(tmp_path: Path, is_begun: bool) -> None:
+    """`is_begun`: whoever has started it went away before it was ready."""
+    embedded.start(tmp_path)
+    keep_in_recovery(tmp_path)
+    if is_begun:
+        data, options = str(tmp_path / "data"), f"-h '' -k '{tmp_path}'"
+        embedded._run(tmp_path / "data", "pg_ctl", "-W", "-D", data, "-l", f"{tmp_path}/log", "-o", options, "start")
+        until(lambda: is_rejecting(tmp_path))
+    told: list[str] = []
+    with ThreadPoolExecutor(1) as pool:
+        url = pool.submit(embedded.start, tmp_path, told.append)
+        until(lambda: told)
+        assert not url.done()
+        with pytest.raises(DatabaseUnavailable, match="repairs what a crash has left; `cigri up` waits for it"):
+            embedded.url(tmp_path)
+        promote(tmp_path)
+        assert answers(url.result(60))
+    assert told == ["The database starts, or repairs what a crash has left: waiting for it, up to 600 s"]
+    embedded.stop(tmp_path)
+
+
+def test_a_server_that_repairs_itself_is_stopped(tmp_path: Path) -> None:
+    embedded.start(tmp_path)
+    keep_in_recovery(tmp_path)
+    with ThreadPoolExecutor(1) as pool:
+        url = pool.submit(embedded.start, tmp_path)
+        until(lambda: is_rejecting(tmp_path))
+        assert embedded.stop(tmp_path)
+        with pytest.raises(DatabaseUnavailable):
+            url.result(60)
 
 
 @pytest.mark.parametrize(("is_there", "asked"), [(True, 4), (False, 1)])

@@ -25,6 +25,7 @@ USER = "cigri"
 DATABASE = "cigri"
 LONGEST_SOCKET_DIRECTORY = 107 - len("/.s.PGSQL.5432.lock")
 START_TIMEOUT = 60
+RECOVERY_TIMEOUT = 600  # seconds; what a crash has left is written again at some 100 MB a second
 AS_NOBODY = ("unshare", "--user", "--map-user=65534", "--map-group=65534", "--")
 
 
@@ -36,41 +37,72 @@ def url(directory: Path, database: str = DATABASE) -> str:
             raise DatabaseUnavailable(
                 f"the embedded database in {directory} is closed to you: it serves its owner alone"
             )
+        if _living(directory) is not None:
+            raise DatabaseUnavailable(
+                f"the embedded database in {directory} starts, or repairs what a crash has left; "
+                "`cigri up` waits for it"
+            )
         raise DatabaseUnavailable(f"the embedded database in {directory} is not running; start it with `cigri up`")
+    return _address(info, database)
+
+
+def _address(info: "_RunningServer", database: str) -> str:
     return f"postgresql://{USER}@/{database}?host={quote(info.socket_directory, safe='')}"
 
 
-def start(directory: Path) -> str:
-    """Create the server and its database if need be, start it if need be, and give its URL. Safe to repeat."""
+def _tell_nobody(_word: str) -> None:
+    """Programs wait in silence."""
+
+
+def start(directory: Path, tell: Callable[[str], None] = _tell_nobody) -> str:
+    """Create the server and its database if need be, start it if need be, and give its URL. Safe to repeat.
+
+    `tell`: told once what is waited for, if the server has to repair what a crash has left.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     with _only_one(directory):
         data = directory / "data"
         if not (data / "PG_VERSION").exists():
             _create(data)
-        if _running(directory) is None:
+        _wait_for_the_living(directory, tell)  # it may be at its end, too
+        if _living(directory) is None:
             _wait_for_the_dead(directory)
             sockets = _socket_directory(directory)
             options = f"-h '' -k '{sockets}' -c unix_socket_permissions=0700"
             log = str(directory / "log")
-            _run(data, "pg_ctl", "-w", "-t", str(START_TIMEOUT), "-D", str(data), "-l", log, "-o", options, "start")
-        wait_until_ready(url(directory, "postgres"), lambda: _running(directory) is not None)
+            wait = ("-w", "-t", str(START_TIMEOUT))
+            try:
+                _run(data, "pg_ctl", *wait, "-D", str(data), "-l", log, "-o", options, "start")
+            except DatabaseUnavailable:
+                if _living(directory) is None:  # or it starts still
+                    raise
+            _wait_for_the_living(directory, tell)
         _make_database(directory)
     return url(directory)
 
 
-def wait_until_ready(address: str, is_there: Callable[[], bool] = lambda: False) -> None:
+def wait_until_ready(
+    address: str, is_there: Callable[[], bool] = lambda: False, tell: Callable[[str], None] = _tell_nobody
+) -> None:
     """Wait for a server that is there and takes nobody in: it starts, or repairs what a crash has left.
 
-    `is_there`: whether one that does not even say so lives, as while it ends its processes after a crash.
+    `is_there`: whether one that does not even say so lives, as while it ends its processes after a crash. `tell`: told
+    once what is waited for.
     """
     from psycopg import pq
 
-    deadline = time.monotonic() + START_TIMEOUT
+    deadline, is_told = time.monotonic() + RECOVERY_TIMEOUT, False
     while (answer := pq.PGconn.ping(address.encode())) == pq.Ping.REJECT or (
         answer == pq.Ping.NO_RESPONSE and is_there()
     ):
         if time.monotonic() > deadline:
-            raise DatabaseUnavailable(f"the database has been taking nobody in for {START_TIMEOUT} s; its log says why")
+            raise DatabaseUnavailable(
+                f"the database has been taking nobody in for {RECOVERY_TIMEOUT} s; its log says why, and `cigri up` "
+                "waits for it again"
+            )
+        if answer == pq.Ping.REJECT and not is_told:
+            tell(f"The database starts, or repairs what a crash has left: waiting for it, up to {RECOVERY_TIMEOUT} s")
+            is_told = True
         time.sleep(0.05)
 
 
@@ -98,7 +130,7 @@ def copy(directory: Path, name: str) -> str:
 
 def stop(directory: Path, mode: Literal["fast", "immediate"] = "fast") -> bool:
     """Stop the server, `immediate` without a care for its data; False when it was not running."""
-    info = _running(directory)
+    info = _living(directory)
     if info is None:
         return False
     _run(directory / "data", "pg_ctl", "-w", "-D", str(directory / "data"), "-m", mode, "stop")
@@ -141,8 +173,14 @@ class _RunningServer:
 
 
 def _running(directory: Path) -> _RunningServer | None:
+    info = _living(directory)
+    return info if info is not None and info.is_ready else None
+
+
+def _living(directory: Path) -> _RunningServer | None:
+    """The server, be it ready or not."""
     info = _said(directory)
-    return info if info is not None and info.is_ready and _process(info.pid) == "alive" else None
+    return info if info is not None and _process(info.pid) == "alive" else None
 
 
 def _said(directory: Path) -> _RunningServer | None:
@@ -172,6 +210,12 @@ def _process(pid: int) -> Literal["alive", "dead", "gone"]:
     if "(postgres)" not in line:
         return "gone"
     return "dead" if ") Z " in line else "alive"
+
+
+def _wait_for_the_living(directory: Path, tell: Callable[[str], None]) -> None:
+    info = _living(directory)
+    if info is not None:
+        wait_until_ready(_address(info, "postgres"), lambda: _living(directory) is not None, tell)
 
 
 def _wait_for_the_dead(directory: Path) -> None:

@@ -84,12 +84,17 @@ def _start_database(settings: Settings) -> "Database":
     url = settings.database.url
     if not url:
         was_there = data_directory.is_database_there(settings)
-        url = embedded.start(data_directory.database_directory(settings))
+        url = embedded.start(data_directory.database_directory(settings), _tell)
         print(f"The embedded database {'was running' if was_there else 'runs'} in {settings.data_directory}")
-    embedded.wait_until_ready(url)
+    embedded.wait_until_ready(url, tell=_tell)
     database = Database(url, settings.database.lock_timeout)
     schema.upgrade(database)
     return database
+
+
+def _tell(word: str) -> None:
+    """Whoever waits is told at once what for."""
+    print(word, flush=True)
 
 
 def _declare_localhost(settings: Settings, database: "Database") -> None:

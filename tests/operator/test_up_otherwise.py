@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from cigri.lifecycle import CYCLE
 from tests.operator.conftest import CIGRI, Installation, until
 from tests.operator.spare_host import readable_places
+from tests.test_embedded import is_rejecting, keep_in_recovery, promote
 
 REFUSE_FORECASTS = """\
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'the oracle is silent'; END $$;
@@ -94,6 +96,23 @@ def test_an_almighty_that_does_not_start_is_told_with_its_log(install: Install) 
     assert said.status == 1
     assert "the almighty does not start" in said.err
     assert "Wrong number of fields" in said.err
+
+
+def test_a_database_that_repairs_itself_is_waited_for(install: Install) -> None:
+    grid = install()
+    assert grid.run("up", "--no-almighty").status == 0
+    database = grid.data / "database"
+    keep_in_recovery(database)
+    with ThreadPoolExecutor(1) as pool:
+        up = pool.submit(grid.run_anew, "up")
+        until(lambda: is_rejecting(database), what="a server that repairs itself")
+        assert "repairs what a crash has left; `cigri up` waits for it" in grid.run("status").err
+        assert not up.done()
+        promote(database)
+        said = up.result(100)
+    assert said.status == 0, said
+    assert said.out.startswith("The database starts, or repairs what a crash has left: waiting for it, up to 600 s\n")
+    assert grid.run("status").status == 0
 
 
 def test_a_data_directory_that_jobs_cannot_use_is_refused(install: Install) -> None:

@@ -158,7 +158,8 @@ class Driver(ABC):
     directory of its own and removes it, CIGRI_SCRATCH to that and CIGRI_NODE_FILE to a file with a line for each node.
     Likewise `cigri_features` to a directory that holds machinefeatures, jobfeatures and jobstatus, empty ones, and
     `cigri_space` to the bytes free in the scratch directory. And `cigri_notice` to the signal, where it is not XCPU,
-    that all processes of a job get at the notice; tasks then ignore it, and are asked to end by the wrapper.
+    that all processes of a job get at the notice; tasks then ignore it, and are asked to end by the wrapper. And
+    `cigri_umask` to the umask of tasks, where the job has not got the account's own.
     """
 
     controls: frozenset[JobControl] = frozenset()

@@ -46,6 +46,7 @@ class LocalDriver(Driver):
     """Options: `spool`, the directory of the daemon, and `pools`, what it may give away when a client starts it."""
 
     prelude = (
+        "cigri_umask=$2\n"  # of the account's shell that submits, as with Slurm; all jobs begin with another
         "CIGRI_INDEX=$CIGRI_ARRAY_INDEX\n"
         "CIGRI_REMOTE_ID=$CIGRI_LOCAL_ID\n"
         "read -r CIGRI_NODE </proc/sys/kernel/hostname\n"
@@ -105,7 +106,7 @@ class LocalDriver(Driver):
             "queue": request.queue,
             "properties": request.properties,
         }
-        return self._ask("submit", **asked) + ' -- "$PWD/job" "$PWD"'
+        return self._ask("submit", **asked) + ' -- "$PWD/job" "$PWD" "$cigri_umask"'
 
     def parse_submit(self, answer: ShellResult, request: BatchRequest) -> dict[int, str]:
         if answer.status == client.REFUSED and answer.err.strip():

@@ -130,6 +130,8 @@ def may_be_set(name: str) -> bool:
 def write_batch(plan: BatchSpec, base: str, prelude: str) -> str:
     """sh text that creates the batch directory below `base` and stays in it; `prelude` stands at the head of each job.
 
+    All of it is the account's alone. The shell's own umask is `$cigri_umask`, and holds again at the end: Slurm gives
+    it to jobs.
     Exit 73: the directory exists or the batch was voided, nothing was changed. Exit 74: it could not be written, and
     what was written is gone again.
     """
@@ -138,7 +140,10 @@ def write_batch(plan: BatchSpec, base: str, prelude: str) -> str:
     size = sum(len(text.encode()) for text in contents.values())
     return f"""\
 cigri_base={base}
+cigri_umask=$(umask)
+umask 077
 mkdir -p -- "$cigri_base/outbox" "$cigri_base/c{plan.campaign_id}" && cd -- "$cigri_base/c{plan.campaign_id}" || exit 74
+chmod go= -- "$cigri_base" 2>/dev/null # earlier versions let others in; some filesystems have no modes
 if ! mkdir b{plan.batch_id}; then
     [ -d b{plan.batch_id} ] && exit 73
     exit 74
@@ -155,6 +160,7 @@ cd b{plan.batch_id} &&
     cd -- "$cigri_base/c{plan.campaign_id}" && rm -rf b{plan.batch_id}
     exit 74
 }}
+umask "$cigri_umask"
 """
 
 
@@ -263,7 +269,7 @@ cigri_environment() {{
 }}
 cigri_nodes() {{ printf '%s\\n' "$CIGRI_NODE"; }}
 unset CIGRI_CHECKPOINT CIGRI_INDEX CIGRI_NODE CIGRI_NODE_FILE CIGRI_REMOTE_ID CIGRI_SCRATCH cigri_epoch
-unset cigri_features cigri_notice cigri_space
+unset cigri_features cigri_notice cigri_space cigri_umask
 {features_header(plan.features)}{_collecting(plan)}\
 {_inputs_text("each", plan.inputs) if plan.has_inputs else ""}\
 {prelude}

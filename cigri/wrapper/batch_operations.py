@@ -42,6 +42,7 @@ def void_batch(base: str, campaign_id: int, batch_id: int) -> str:
     """
     return f"""\
 cigri_base={base}
+umask 077
 mkdir -p -- "$cigri_base/c{campaign_id:d}/b{batch_id:d}.void" && cd -- "$cigri_base/c{campaign_id:d}" || exit 74
 cigri_started() {{
     set -- "$1"/journal.*

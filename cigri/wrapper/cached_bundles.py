@@ -56,7 +56,7 @@ done <<cigri-sums
 $cigri_sums
 cigri-sums
 if [ "$cigri_right" ]; then
-    chmod 555 $cigri_right && mv -f -- $cigri_right .. || exit 74
+    chmod 500 $cigri_right && mv -f -- $cigri_right .. || exit 74
 fi
 cd .. && rm -rf -- {fresh} || exit 74
 [ -z "$cigri_right" ] || printf '%s\\n' $cigri_right

@@ -117,11 +117,11 @@ def finish_file(base: str, file: CachedFile) -> str:
     What is unpacked has its name only when all of it is there; its owner may look at it, and not change it.
     """
     part, fresh = f"{file.sha256}.part", f"{file.sha256}.new"
-    keep = f"chmod 555 {part} && mv -f -- {part} {file.name}"
+    keep = f"chmod 500 {part} && mv -f -- {part} {file.name}"
     unpack = f"""\
 {{
         [ ! -e {fresh} ] || {{ chmod -R u+w -- {fresh}; rm -rf -- {fresh}; }}
-        mkdir -- {fresh} && tar -xf {part} -C {fresh} && chmod -R a-w -- {fresh} && chmod u+w -- {fresh} &&
+        mkdir -- {fresh} && tar -xf {part} -C {fresh} && chmod -R a-w,go= -- {fresh} && chmod u+w -- {fresh} &&
             mv -- {fresh} {file.name} && chmod a-w -- {file.name} && rm -f -- {part}
     }}"""
     return f"""\

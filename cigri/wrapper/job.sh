@@ -222,6 +222,7 @@ cigri_run() { # in the child: assignments, "--", program, arguments
         shift
     done
     shift
+    umask "$cigri_umask"
     case $1 in
     -*) "$@" ;; # "exec" of old shells knows no "--"
     *) exec "$@" ;;

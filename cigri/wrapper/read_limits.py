@@ -13,7 +13,7 @@ BLOCKS = FILE_BYTES // 512  # as `find -size` counts
 # in a subshell, as a failed redirection may end a shell; -C: what somebody puts there meanwhile is not opened
 WRITE_NEW = """\
 cigri_write_new() (
-    rm -f -- "$1" && set -C && printf %s "$2" >"$1"
+    umask 077 && rm -f -- "$1" && set -C && printf %s "$2" >"$1"
 )
 """
 IS_FILE = """\

@@ -20,7 +20,7 @@ cigri_revoke() {{
     cigri_said=revoked cigri_file=$cigri_base/c$1/b$2/journal.$3
     if [ ! -d "$cigri_base/c$1/b$2" ]; then
         :
-    elif [ ! -e "$cigri_file" ] && [ ! -L "$cigri_file" ] && (set -C; : >"$cigri_file") 2>/dev/null; then
+    elif [ ! -e "$cigri_file" ] && [ ! -L "$cigri_file" ] && (umask 077; set -C; : >"$cigri_file") 2>/dev/null; then
         printf 'revoked 1 %s .\\n' "$3" >>"$cigri_file" # the claim stands without it, on a full disk
     else
         cigri_said=started

@@ -64,7 +64,7 @@ def test_a_file_comes_piece_by_piece(cluster: Cluster) -> None:
     assert finish(cluster, FILE)
     assert held(cluster, FILE) == [None]
     assert (cache(cluster) / FILE.name).read_bytes() == CONTENT
-    assert (cache(cluster) / FILE.name).stat().st_mode & 0o777 == 0o555
+    assert (cache(cluster) / FILE.name).stat().st_mode & 0o777 == 0o500
     assert cache(cluster).stat().st_mode & 0o077 == 0
     assert finish(cluster, FILE), "it may be asked again"
 

@@ -32,7 +32,7 @@ def test_all_of_a_bundle_is_there(cluster: Cluster) -> None:
     assert state.free is not None
     assert state.free > 0
     assert not os.access(cluster.base / "cache" / next(iter(FILES)), os.W_OK) or os.geteuid() == 0
-    assert (cluster.base / "cache" / next(iter(FILES))).stat().st_mode & 0o777 == 0o555
+    assert (cluster.base / "cache" / next(iter(FILES))).stat().st_mode & 0o777 == 0o500
 
 
 def test_a_wrong_byte_spoils_one_file_only(cluster: Cluster) -> None:

@@ -17,6 +17,7 @@ SHARED = {  # by the contract of drivers, or of no use after the line it stands 
     "cigri_notice",
     "cigri_skip",
     "cigri_space",
+    "cigri_umask",
 }
 
 

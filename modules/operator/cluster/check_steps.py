@@ -123,7 +123,7 @@ def directory(patient: ClusterUnderTest) -> str:
     """The user can make and write the directory of this grid; StepWarning when its disk is nearly full."""
     script = (
         f"cigri_base={patient.base}\n"
-        'mkdir -p -- "$cigri_base" && cd -- "$cigri_base" && : >.probe.$$ && rm .probe.$$ && pwd &&\n'
+        'umask 077; mkdir -p -- "$cigri_base" && cd -- "$cigri_base" && : >.probe.$$ && rm .probe.$$ && pwd &&\n'
         "df -Pk . | tail -n 1"
     )
     answer = patient.run(script)

@@ -20,6 +20,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from cigri.errors import ConfigError, DatabaseUnavailable
+from cigri.private_files import make_private_directory, open_privately
 
 USER = "cigri"
 DATABASE = "cigri"
@@ -59,7 +60,7 @@ def start(directory: Path, tell: Callable[[str], None] = _tell_nobody) -> str:
 
     `tell`: told once what is waited for, if the server has to repair what a crash has left.
     """
-    directory.mkdir(parents=True, exist_ok=True)
+    make_private_directory(directory)
     with _only_one(directory):
         data = directory / "data"
         if not (data / "PG_VERSION").exists():
@@ -287,6 +288,6 @@ def _prefix() -> tuple[str, ...]:
 
 @contextmanager
 def _only_one(directory: Path) -> Iterator[None]:
-    with (directory / "lock").open("w") as lock:
+    with open(directory / "lock", "w", opener=open_privately) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from cigri.errors import CigriError, UsageError
+from cigri.private_files import PRIVATE_FILE, make_private_directory
 from cigri.settings.sections import Settings
 
 STORE_BLOCK = 2**20  # bytes
 MODE = 0o400
-PRIVATE_DIRECTORY = 0o700
 
 
 class StoredInputMissing(CigriError):
@@ -132,7 +132,7 @@ class InputStore:
 
     def _name(self, part: BufferedRandom, path: Path, digest: str) -> None:
         place = self._place(digest)
-        place.parent.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
+        make_private_directory(place.parent)
         os.fsync(part.fileno())
         path.rename(place)
         os.fchmod(part.fileno(), MODE)  # not before: who sends the same could not open it
@@ -141,9 +141,9 @@ class InputStore:
     def _locked_part(self, user: str, digest: str) -> Iterator[BufferedRandom]:
         """To be written by one at a time."""
         path = self._part(user, digest)
-        path.parent.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
+        make_private_directory(path.parent)
         while True:
-            with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+b") as part:
+            with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, PRIVATE_FILE), "r+b") as part:
                 fcntl.flock(part, fcntl.LOCK_EX)
                 if _is_there(path, part):
                     yield part

@@ -141,7 +141,8 @@ def start(spool: str, pools: list[str]) -> socket:
     import os
 
     try:
-        os.makedirs(spool, mode=0o755 if os.geteuid() == 0 else 0o700, exist_ok=True)
+        os.umask(0o066 if os.geteuid() == 0 else 0o077)  # of root's daemon all accounts come to the socket
+        os.makedirs(spool, exist_ok=True)
         starting = os.open(os.path.join(spool, "starting"), os.O_CREAT | os.O_WRONLY, 0o600)
     except OSError as error:
         raise ClientFailed(NO_DAEMON, f"the daemon cannot be started: {error}") from None

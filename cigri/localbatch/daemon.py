@@ -36,7 +36,9 @@ def main() -> int:
     parser.add_argument("--spool", required=True, help="directory of the socket, the state and the log")
     parser.add_argument("--pool", action="append", default=[], type=pool, metavar="NAME=AMOUNT")
     options = parser.parse_args()
-    os.makedirs(options.spool, mode=0o755 if os.geteuid() == 0 else 0o700, exist_ok=True)
+    os.umask(0o066 if os.geteuid() == 0 else 0o077)  # of root's daemon all accounts come to the socket
+    os.makedirs(options.spool, exist_ok=True)
+    os.umask(0o077)
     os.chdir(options.spool)
     handler = logging.handlers.RotatingFileHandler(LOG, maxBytes=2**20, backupCount=1)
     logging.basicConfig(handlers=[handler], level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
@@ -64,7 +66,6 @@ def serve(pools: ResourcePools) -> int:
     for number in RESET:  # jobs inherit what is ignored, and sh cannot trap it any more
         signal.signal(number, signal.SIG_DFL)
     processes.become_reaper()
-    os.umask(0o077)
     store = JobStore(STATE)
     given = processes.InheritedFiles(starts, os.open(os.devnull, os.O_RDWR), processes.raise_file_limit())
     engine = JobEngine(store, pools, given)

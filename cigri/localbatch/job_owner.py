@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
+USUAL_UMASK = 0o022  # of logins; ours, 077 under systemd, is no other account's
 
 
 class JobOwner(NamedTuple):

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from cigri.localbatch.job_owner import JobOwner
+from cigri.localbatch.job_owner import USUAL_UMASK, JobOwner
 
 MARK = "CIGRI_LOCAL_JOB"
 SHIM = f'ulimit -Sn "$1"; shift; echo "${MARK} $$" >&0 && exec "$@" </dev/null'
@@ -88,7 +88,7 @@ def start(argv: Sequence[str], environment: Mapping[str, str], owner: JobOwner, 
         extra_groups=owner.groups,
         start_new_session=True,
         close_fds=False,
-        umask=0o022,
+        umask=USUAL_UMASK,  # that of the shell which submits is handed to the wrapper
     )
     facts = stat(popen.pid)
     return RootProcess(popen.pid, facts.ticks if facts else 0, environment[MARK], popen)

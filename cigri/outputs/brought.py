@@ -16,7 +16,6 @@ from cigri.formats.untrusted_text import escape_line
 from cigri.outputs.confined_directory import ConfinedDirectory
 
 LIST = ".gridget"
-PRIVATE = 0o600
 NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)  # of file systems that have none
 NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 
@@ -73,7 +72,7 @@ def reserve(place: Path) -> Iterator[None]:
     """Keep a directory, made where it does not exist, for this program; raise UsageError while another has it."""
     target = ConfinedDirectory(place)
     try:
-        with open(target.open(LIST, os.O_RDWR | os.O_CREAT, PRIVATE), "rb") as file:
+        with open(target.open(LIST, os.O_RDWR | os.O_CREAT), "rb") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -211,7 +210,7 @@ class Brought:
 
     def _write(self, line: dict[str, object]) -> None:
         """After a line that was cut, on one of its own."""
-        descriptor = self._target.open(LIST, os.O_RDWR | os.O_CREAT | os.O_APPEND, PRIVATE)
+        descriptor = self._target.open(LIST, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         with open(descriptor, "rb+") as file:
             end = file.seek(0, os.SEEK_END)
             file.seek(max(end - 1, 0))

@@ -1,5 +1,6 @@
 """The directory that outputs are brought to: whatever names come from clusters, nothing is written outside of it.
 
+What is made in it is its owner's alone.
 Each step of a path is opened in the directory before it, and no link is followed.
 """
 
@@ -11,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from cigri.private_files import PRIVATE_DIRECTORY, PRIVATE_FILE, make_private_directory
+
 _LIBC = ctypes.CDLL(None, use_errno=True)
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
@@ -21,7 +24,7 @@ class ConfinedDirectory:
     def __init__(self, place: Path, descriptor: int | None = None) -> None:
         """Made where it does not exist, unless it is opened already."""
         if descriptor is None:
-            place.mkdir(parents=True, exist_ok=True)
+            make_private_directory(place)
             descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
         self._root = descriptor
 
@@ -29,14 +32,14 @@ class ConfinedDirectory:
         """Of no use any more."""
         os.close(self._root)
 
-    def open(self, name: str, flags: int, mode: int = 0o666) -> int:
+    def open(self, name: str, flags: int) -> int:
         """A file that stands at the top."""
-        return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=self._root)
+        return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE_FILE, dir_fd=self._root)
 
-    def open_below(self, name: str, flags: int, mode: int = 0o666) -> int:
+    def open_below(self, name: str, flags: int) -> int:
         """A file anywhere, with the directories on the way to one that is made."""
         with self._above(name, makes=bool(flags & os.O_CREAT)) as (above, last):
-            return os.open(last, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=above)
+            return os.open(last, flags | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE_FILE, dir_fd=above)
 
     def find(self, name: str) -> os.stat_result | None:
         """What stands there, if anything; a link as such."""
@@ -133,7 +136,7 @@ class ConfinedDirectory:
             for step in steps:
                 if makes:
                     with suppress(FileExistsError):
-                        os.mkdir(step, dir_fd=opened[-1])
+                        os.mkdir(step, PRIVATE_DIRECTORY, dir_fd=opened[-1])
                 opened.append(os.open(step, FOLDER | os.O_CLOEXEC, dir_fd=opened[-1]))
             yield opened[-1], last
         finally:

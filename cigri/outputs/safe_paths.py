@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from cigri.errors import CigriError
+from cigri.private_files import PRIVATE_DIRECTORY
 
 STEP = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 MOST_LINKS = 40
@@ -46,7 +47,7 @@ def _enter(at: int, step: str) -> int:
     with suppress(FileNotFoundError):
         return os.open(step, STEP, dir_fd=at)
     with suppress(FileExistsError):
-        os.mkdir(step, dir_fd=at)
+        os.mkdir(step, PRIVATE_DIRECTORY, dir_fd=at)
     return os.open(step, STEP, dir_fd=at)
 
 

@@ -5,9 +5,8 @@ import pwd
 from pathlib import Path
 
 from cigri.outputs.destination import NUMBER, OutputDestination, read_destination
+from cigri.private_files import make_private_directory
 from cigri.settings.sections import Settings
-
-STORE_MODE = 0o700
 
 
 def may_deliver(user: str) -> bool:
@@ -22,8 +21,7 @@ def destination_of(settings: Settings, campaign_id: int, user: str, to: str) -> 
     """Where those of a campaign come to; True: it is where its user wants them."""
     if may_deliver(user):
         return read_destination(to), True
-    store = output_store(settings)
-    store.mkdir(mode=STORE_MODE, parents=True, exist_ok=True)
+    make_private_directory(output_store(settings))
     return stored_outputs(settings, campaign_id), False
 
 

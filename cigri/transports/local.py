@@ -10,6 +10,7 @@ import threading
 import time
 
 from cigri.errors import ClusterUnreachable
+from cigri.localbatch.job_owner import USUAL_UMASK
 from cigri.shell.results import RawShellResult, ShellResult
 from cigri.transports.persistent_shell import PersistentShell
 from cigri.transports.shell_pool import ShellPool
@@ -144,6 +145,7 @@ def _spawn(account: pwd.struct_passwd) -> subprocess.Popen[bytes]:
         user=user,
         group=group,
         extra_groups=groups,
+        umask=-1 if user is None else USUAL_UMASK,
     )
 
 

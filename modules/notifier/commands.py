@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from cigri.formats.subscriptions import words_of
 from cigri.formats.untrusted_text import escape_line
-from cigri.localbatch.job_owner import JobOwner, owner_of
+from cigri.localbatch.job_owner import USUAL_UMASK, JobOwner, owner_of
 from cigri.localbatch.processes import MARK, sweep
 from cigri.settings.sections import NotifySettings
 from modules.notifier.delivery_errors import DeliveryRefused
@@ -71,7 +71,7 @@ def _start(words: list[str], owner: JobOwner, key: str, *, is_own: bool) -> "sub
         group=owner.gid if changes else None,
         extra_groups=owner.groups if changes else None,
         start_new_session=True,
-        umask=0o022,
+        umask=USUAL_UMASK if changes else -1,
     )
 
 

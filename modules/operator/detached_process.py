@@ -8,9 +8,10 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from cigri.errors import CigriError
+from cigri.private_files import make_private_directory, open_privately
 
 LARGEST_LOG = 10 * 2**20
 NOT_FOR_SERVICES = ("CIGRI_LOCAL_JOB",)  # marks what belongs to a job of the local batch system and dies with it
@@ -31,8 +32,8 @@ class PidFile:
 
     def claim(self) -> None:
         """Write our own mark; raise CigriError when another living process holds the file."""
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        with self._file.open("a+") as file:
+        make_private_directory(self._file.parent)
+        with self._opened() as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             other = _parse(_read(file.fileno()))
             if other and other.pid != os.getpid() and is_alive(other):
@@ -42,7 +43,7 @@ class PidFile:
 
     def release(self) -> None:
         """Empty the file if it holds our mark: we end well, and have not died."""
-        with self._file.open("a+") as file:
+        with self._opened() as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             mark = _parse(_read(file.fileno()))
             if mark and mark.pid == os.getpid():
@@ -76,6 +77,9 @@ class PidFile:
         """Ask it to end, wait, and kill it when it does not; False when it had to be killed."""
         mark = self.mark()
         return mark is None or stop(mark, patience)
+
+    def _opened(self) -> TextIO:
+        return open(self._file, "a+", opener=open_privately)
 
 
 def start_of(pid: int) -> str:
@@ -145,11 +149,11 @@ def stop(mark: ProcessIdentity, patience: float) -> bool:
 
 def launch(argv: Sequence[str], log: Path, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
     """Start a program that outlives us and holds nothing of ours."""
-    log.parent.mkdir(parents=True, exist_ok=True)
+    make_private_directory(log.parent)
     if log.exists() and log.stat().st_size > LARGEST_LOG:
         log.replace(log.with_name(log.name + ".1"))
     kept = {name: value for name, value in environment.items() if name not in NOT_FOR_SERVICES}
-    with log.open("ab") as output:
+    with open(log, "ab", opener=open_privately) as output:
         return subprocess.Popen(
             argv,
             env=kept,

@@ -17,6 +17,7 @@ from cigri.formats.untrusted_text import exception_line
 from cigri.installation import database_place
 from cigri.lifecycle import CYCLE
 from cigri.package_files import directory
+from cigri.private_files import make_private_directory, open_privately
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings
 from modules.operator import data_directory, detached_process, portal
@@ -173,7 +174,7 @@ def _wait_for_cycle(
 
 @contextmanager
 def _one_at_a_time(directory: Path) -> Iterator[None]:
-    directory.mkdir(parents=True, exist_ok=True)
-    with (directory / "up.lock").open("w") as lock:
+    make_private_directory(directory)
+    with open(directory / "up.lock", "w", opener=open_privately) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

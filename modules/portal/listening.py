@@ -11,6 +11,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from cigri.errors import CigriError, ConfigError
+from cigri.private_files import open_privately
 from cigri.settings.listen_address import read_address
 from modules.portal.connections import MOST_AT_ONCE, PeerHttpProtocol
 
@@ -73,7 +74,8 @@ class PortalListener:
             self._listen(LOOPBACK, int(file.read_text()))
         except (OSError, ValueError, OverflowError):
             self._listen(LOOPBACK, 0)
-            file.write_text(str(self.sockets[-1].getsockname()[1]))
+            with open(file, "w", opener=open_privately) as kept:
+                kept.write(str(self.sockets[-1].getsockname()[1]))
 
     def _listen(self, host: str, port: int) -> None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET

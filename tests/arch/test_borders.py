@@ -104,4 +104,12 @@ def test_no_file_is_a_maze() -> None:
 
 def test_the_root_of_the_library_holds_what_belongs_in_no_room() -> None:
     loose = {path.stem for path in (ROOT / "cigri").glob("*.py")} - {"__init__"}
-    assert loose == {"admission", "backend_options", "errors", "installation", "package_files", "states"}
+    assert loose == {
+        "admission",
+        "backend_options",
+        "errors",
+        "installation",
+        "package_files",
+        "private_files",
+        "states",
+    }

@@ -12,6 +12,7 @@ from pathlib import Path
 from cigri import package_files
 from cigri.database import embedded, schema
 from cigri.database.virtual import CLOCK, VirtualTimeDatabase
+from cigri.private_files import make_private_directory
 
 
 @contextmanager
@@ -42,7 +43,7 @@ def _make(directory: Path, prepared: Path) -> None:
     finally:
         embedded.stop(directory)
     with suppress(OSError):
-        prepared.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_directory(prepared.parent)
         fresh = Path(tempfile.mkdtemp(prefix="new-", dir=prepared.parent))
         if not _copied(directory / "data", fresh):
             raise OSError("there is no room for it")

@@ -58,9 +58,40 @@ def is_database_there(settings: Settings) -> bool:
     return True
 
 
-def readers_of_url(origin: str) -> list[str]:
-    """A sentence if the file that gives database.url may be read by everybody, who would meet no portal then."""
+def open_directories(settings: Settings) -> list[str]:
+    """A sentence for each directory that others than the grid's account and its group may look into or write to."""
+    within = [settings.data_directory / name for name in ("database", "jobs", "local", "inputs", "outputs")]
+    places = [settings.data_directory, settings.inputs.directory, settings.outputs.directory]
+    if _lets_in(settings.data_directory, stat.S_IXOTH):
+        places += within
+    too_open = [place for place in places if place and _lets_in(place, stat.S_IRWXO & ~stat.S_IXOTH | stat.S_IWGRP)]
+    return [f"{_shown_mode(place)} {place} is open to others: `chmod go-w,o= {place}`" for place in too_open]
+
+
+def open_settings(origin: str) -> list[str]:
+    """A sentence if the file that gives database.url may be read by everybody, who would meet no portal then.
+
+    Whoever may write it says which database is ours.
+    """
     path = Path(origin)
-    if not path.is_absolute() or not path.stat().st_mode & stat.S_IROTH:
+    if not path.is_absolute():
         return []
-    return [f"everybody can read {path}: `chgrp cigri {path}; chmod 640 {path}`, with the group of the grid's account"]
+    wrong = []
+    if _lets_in(path, stat.S_IROTH):
+        account = "with the group of the grid's account"
+        wrong.append(f"everybody can read {path}: `chgrp cigri {path}; chmod 640 {path}`, {account}")
+    if _lets_in(path, stat.S_IWGRP | stat.S_IWOTH):
+        wrong.append(f"others can write {path}: `chmod go-w {path}`")
+    return wrong
+
+
+def _lets_in(place: Path, rights: int) -> bool:
+    """Has anybody one of these rights there? What is not there is open to nobody."""
+    try:
+        return bool(place.stat().st_mode & rights)
+    except (FileNotFoundError, PermissionError):
+        return False
+
+
+def _shown_mode(place: Path) -> str:
+    return stat.filemode(place.stat().st_mode)

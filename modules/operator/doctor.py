@@ -20,8 +20,8 @@ from modules.operator import adoption, audit_chain, data_directory, db, installa
 from modules.operator.health_checks import HealthCheckList
 
 ADVICE = (
-    'Somebody changed the tables by hand, or this is a bug of CiGri: keep a dump (pg_dump "$(cigri db url)") and',
-    "the almighty's log, and report both; `cigri down` keeps it from spreading.",
+    "Somebody changed the tables by hand, or this is a bug of CiGri: keep a dump, for yourself alone (`umask 077;",
+    'pg_dump "$(cigri db url)"`), and the almighty\'s log, and report both; `cigri down` keeps it from spreading.',
 )
 ABSENT = ["They have ended or were lost: the updator asks for their records at its next passes."]
 
@@ -62,8 +62,9 @@ def run(argv: list[str]) -> int:
 def _check(settings: Settings, checks: HealthCheckList, options: Namespace) -> None:
     checks.tell("the settings are valid", [], CheckStatus.BROKEN)
     if settings.database.url:
-        wrong = data_directory.readers_of_url(load_effective().origins["database.url"])
+        wrong = data_directory.open_settings(load_effective().origins["database.url"])
         checks.tell("nobody else can read where the database is", wrong, CheckStatus.ODD)
+    checks.tell("the grid's directories are its own", data_directory.open_directories(settings), CheckStatus.ODD)
     database = Database(database_url(settings), settings.database.lock_timeout)
     try:
         checks.tell("the schema is the one this CiGri needs", db.check(database), CheckStatus.BROKEN)

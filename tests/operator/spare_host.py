@@ -84,10 +84,10 @@ class SpareHost:
         world += [value for key, value in told if key == "Environment"]
         account = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", *rights, "env", "-i", *world]
         if before := service.get("ExecStartPre"):
-            self.must(shlex.join([*account, *shlex.split(before)]))
+            self.must(f"umask {service['UMask']}; {shlex.join([*account, *shlex.split(before)])}")
         argv = [*self.inside, *account, *shlex.split(service["ExecStart"])]
         with (self.place / f"{unit}.log").open("w") as log:
-            self.started.append(subprocess.Popen(argv, cwd="/", stdout=log, stderr=log))
+            self.started.append(subprocess.Popen(argv, cwd="/", stdout=log, stderr=log, umask=int(service["UMask"], 8)))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -218,7 +219,12 @@ def test_a_backup_is_restored_as_the_documentation_says(install: Callable[..., I
     backup, restore = (block.partition("```")[0] for block in blocks)
     until(lambda: grid.one("SELECT count(*) FROM clusters") == 1)
     command = f'cigri() {{ {" ".join(grid.command)} "$@"; }}\nset -eu\ncd {grid.home}\n'
+    dump = grid.home / "cigri.dump"
+    dump.write_text("of yesterday, for everybody")
+    dump.chmod(0o666)
+    command = f"umask 0\n{command}"
     for script in (backup, restore):
         done = subprocess.run(["sh", "-c", command + script], env=grid.environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
+    assert stat.S_IMODE(dump.stat().st_mode) == 0o600, "the parameters of all campaigns are in it"
     assert grid.run("status").status == 0

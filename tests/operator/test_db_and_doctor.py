@@ -1,4 +1,5 @@
 import json
+import subprocess
 from datetime import timedelta
 from pathlib import Path
 
@@ -73,6 +74,24 @@ def test_who_can_read_the_url_is_looked_at(
     assert f"! nobody else can read where the database is: not so\n  everybody can read {file}" in cigri("doctor").out
     file.chmod(0o640)
     assert "\N{CHECK MARK} nobody else can read where the database is\n" in cigri("doctor").out
+    file.chmod(0o660)
+    assert f"others can write {file}: `chmod go-w {file}`" in cigri("doctor").out
+
+
+def test_directories_that_are_open_are_told_and_how_to_close_them(cigri: Cigri, tmp_path: Path) -> None:
+    closed, data = "\N{CHECK MARK} the grid's directories are its own\n", tmp_path / "data"
+    assert closed in cigri("doctor").out, "nothing is there"
+    (data / "inputs").mkdir(parents=True)
+    (data / "inputs").chmod(0o777)
+    for mode, told in ((0o700, 0), (0o750, 0), (0o770, 1), (0o755, 2), (0o711, 1)):
+        data.chmod(mode)
+        said = cigri("doctor").out
+        assert said.count(" is open to others: ") == told, oct(mode)
+        assert (closed in said) == (told == 0)
+    advice = f"drwxrwxrwx {data}/inputs is open to others: `chmod go-w,o= {data}/inputs`"
+    assert advice in said
+    subprocess.run(["sh", "-c", advice.split("`")[1]], check=True)
+    assert closed in cigri("doctor").out
 
 
 def test_operators_are_told_the_same_in_a_browser(cigri: Cigri, database: Database) -> None:

@@ -64,6 +64,14 @@ def test_the_units_keep_jobs_alive_and_imports_safe() -> None:
     assert section("cigri-janitor.timer", "Timer")["OnCalendar"]
 
 
+@pytest.mark.parametrize("unit", [unit.name for unit in UNITS if unit.suffix == ".service"])
+def test_what_units_make_is_private(unit: str) -> None:
+    service = section(unit, "Service")
+    assert service["UMask"] == "0077"
+    assert service.get("StateDirectoryMode", "0700") == "0700"
+    assert ("StateDirectory" in service) == ("StateDirectoryMode" in service)
+
+
 def test_the_service_starts_runs_and_stops(install: Callable[..., Installation]) -> None:
     grid = install()
     service = section("cigri.service", "Service")

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from cigri.errors import ClusterUnreachable
+from cigri.localbatch.job_owner import USUAL_UMASK
 from cigri.transports.local import PATH, LocalTransport
+from tests.file_modes import umask
 
 from .conftest import require
 
@@ -47,6 +49,15 @@ def test_root_runs_scripts_as_the_user_with_the_groups_of_the_user() -> None:
     answer = transport.run("id -un; id -G; pwd", TIMEOUT)
     transport.close()
     assert answer.out.split() == ["daemon", "1", "/usr/sbin"]
+
+
+@needs_root
+def test_another_account_has_the_umask_of_logins_and_not_that_of_our_service() -> None:
+    transport = LocalTransport("here", "daemon")
+    with umask(0o077):
+        answer = transport.run("umask", TIMEOUT)
+    transport.close()
+    assert int(answer.out, 8) == USUAL_UMASK
 
 
 @needs_root

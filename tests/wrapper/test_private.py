@@ -6,6 +6,7 @@ from hashlib import sha256
 
 import pytest
 
+from cigri import drivers
 from cigri.jdl.command import OWN_DIRECTORY
 from cigri.shell.words import OutputPattern, ShellWord
 from cigri.wrapper import CheckpointRequestFile, JobKey, JobSpec, TaskSpec, ask_checkpoints, revoke, void_batch
@@ -19,6 +20,12 @@ from .test_cache import finish, packed, send
 
 KEY = JobKey(12, 34, 1)
 SEEN = 'find "$MACHINEFEATURES" "$JOBFEATURES" "$JOBSTATUS" "${TMPDIR%/*}" ! -type l -perm /077'
+GIVEN = {
+    "gridengine": {"SGE_TASK_ID": "1", "JOB_ID": "77", "HOSTNAME": "node7"},
+    "local": {"CIGRI_ARRAY_INDEX": "1", "CIGRI_LOCAL_ID": "77_1"},
+    "oar": {"OAR_ARRAY_INDEX": "1", "OAR_JOB_ID": "77"},
+    "slurm": {"SLURM_ARRAY_TASK_ID": "1", "SLURM_ARRAY_JOB_ID": "77", "SLURMD_NODENAME": "node7"},
+}
 WRITES = f"umask; {SEEN}; : >made; mkdir -p out; : >out/result"
 
 
@@ -45,6 +52,18 @@ def test_all_that_a_batch_leaves_is_private_but_what_its_tasks_made(cluster: Clu
     made += [f"{directory} {cluster.batch}/1.{n}.d/out" for n in (1, 2)]
     assert sorted(open_to_others(cluster.base, *cluster.tmp.iterdir())) == sorted(made)
     assert {cluster.out(1, n) for n in (1, 2)} == {f"{mask:04o}\n"}, "its umask, and nothing that others could read"
+
+
+@pytest.mark.parametrize("driver", drivers.names())
+def test_jobs_of_every_batch_system_are_private_and_have_their_umask(dash: Cluster, mask: int, driver: str) -> None:
+    (dash.home / "nodes").write_text("node7\n")
+    given = GIVEN[driver] | {"cigri_umask": "0000", "OAR_NODEFILE": str(dash.home / "nodes")}
+    dash.prelude = drivers.load(driver, {"spool": "/spool"} if driver == "local" else {}).prelude
+    dash.write(f"umask; {SEEN}")
+    with umask(0o027):
+        assert dash.run(environment=given).status == 0
+    assert dash.out() == "0027\n"
+    assert open_to_others(dash.base, *dash.tmp.iterdir()) == []
 
 
 def test_a_directory_that_is_made_for_tasks_is_private_and_one_that_is_there_stays(cluster: Cluster, mask: int) -> None:

@@ -32,6 +32,7 @@ from modules.portal import (
 from modules.portal.authentication import Authenticator
 from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.fair_queue import FairQueue
+from modules.portal.head_requests import HeadRequests
 from modules.portal.listening import PortalListener
 from modules.portal.origins import read_names
 from modules.portal.portal_door import PortalDoor
@@ -63,6 +64,7 @@ def make_app(database: Database, settings: Settings, errands: DeferredResponses)
         docs_url=None,
         redoc_url=None,
         openapi_url="/openapi.json",
+        openapi_tags=openapi.list_tags(),
         redirect_slashes=False,
         dependencies=[IN_TURN],
     )
@@ -70,6 +72,7 @@ def make_app(database: Database, settings: Settings, errands: DeferredResponses)
     problem_details.add_to(app)
     openapi.describe(app)
     keep_latest_answers(database.engine)
+    app.add_middleware(HeadRequests)
     app.add_middleware(AnswersInPieces, unread=unread)
     app.add_middleware(RequestGuard, names=names, proxy=identities.proxy)
     app.add_middleware(metrics.RequestMetrics, registry=registry)

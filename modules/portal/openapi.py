@@ -3,6 +3,7 @@
 import ast
 import sys
 from functools import cache
+from http import HTTPStatus
 from itertools import pairwise
 from pathlib import Path
 from types import UnionType
@@ -11,8 +12,9 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from fastapi import FastAPI
 from pydantic import BaseModel, Field, create_model
 
+from cigri.endpoints import Endpoint, list_endpoints
 from cigri.formats.json_values import inlined
-from modules.portal.problem_details import MEDIA_TYPE
+from modules.portal.problem_details import MEDIA_TYPE, PROBLEM_ADVICE, STATUS_BY_ERROR
 
 DESCRIPTION = """\
 Who you are, the kernel says on the unix socket; elsewhere a token does, as `gridtoken create` or the signature of a
@@ -53,6 +55,30 @@ REFUSED_ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
+def tag_of(endpoint: Endpoint[..., Any]) -> str:
+    """The file of endpoints in which it stands, as words."""
+    return endpoint.function.__module__.rpartition(".")[2].replace("_", " ")
+
+
+def list_tags() -> list[dict[str, str]]:
+    """Each tag once, with what the docstring of its file says first."""
+    files = {tag_of(endpoint): sys.modules[endpoint.function.__module__] for endpoint in list_endpoints()}
+    return [
+        {"name": tag, "description": (file.__doc__ or "").partition("\n")[0]} for tag, file in sorted(files.items())
+    ]
+
+
+def _refusals() -> dict[str, dict[str, Any]]:
+    """By status, which problems come with it."""
+    told: dict[str, list[str]] = {}
+    for kind, status in STATUS_BY_ERROR:
+        told.setdefault(str(status.value), []).append(f"`{kind.__name__}`: {PROBLEM_ADVICE[kind.__name__]}.")
+    return {
+        status: {"description": f"{HTTPStatus(int(status)).phrase}. {' '.join(kinds)}", **PROBLEM}
+        for status, kinds in sorted(told.items())
+    }
+
+
 def describe(app: FastAPI) -> None:
     """Let the application tell of these, too."""
     routes = app.openapi
@@ -63,6 +89,11 @@ def describe(app: FastAPI) -> None:
         components = described["components"]
         components["schemas"] |= {**schemas.pop("$defs"), ProblemDetails.__name__: schemas}
         components["securitySchemes"] = {"token": BEARER_SCHEME}
+        components["responses"] = _refusals()
+        named = {status: {"$ref": f"#/components/responses/{status}"} for status in components["responses"]}
+        for operations in described["paths"].values():
+            for operation in operations.values():
+                operation["responses"] = named | operation["responses"]
         return described | {"security": [{"token": []}, {}]}
 
     app.openapi = openapi  # type: ignore[method-assign]  # as FastAPI's documentation has it

@@ -2,6 +2,8 @@
 
 import json
 import logging
+import re
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -10,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from cigri import errors
 from cigri.errors import (
     AdmissionRefused,
     CigriError,
@@ -44,6 +47,14 @@ STATUS_BY_ERROR: tuple[tuple[type[CigriError], HTTPStatus], ...] = (
     (TransportError, HTTPStatus.BAD_GATEWAY),
     (CigriError, HTTPStatus.CONFLICT),
 )
+PROBLEM_ADVICE: Mapping[str, str] = {
+    **dict(re.findall(r"── (\w+) +(.+?)(?: \(exit \d\))?$", errors.__doc__ or "", re.MULTILINE)),
+    "TransportError": "try later: a cluster does not answer as it should",
+    "NotAuthenticated": "say who you are: by the socket, a token, or a session",
+    "CigriError": "the answer says what to do",
+}
+"""What may be done about each kind of problem, as the tree of errors tells it."""
+BUG = "Bug"
 MEDIA_TYPE = "application/problem+json"
 ASKED_AGAIN = "5"  # seconds until what is too much may be asked again
 
@@ -56,8 +67,18 @@ def add_to(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _bug)
 
 
+def status_of(kind: type[CigriError]) -> HTTPStatus:
+    """With which an error of this kind is answered."""
+    return next(status for wider, status in STATUS_BY_ERROR if issubclass(kind, wider))
+
+
+def advice_on(kind: type[CigriError]) -> str:
+    """What may be done about it, or about the next wider kind of which that is known."""
+    return next(PROBLEM_ADVICE[wider.__name__] for wider in kind.__mro__ if wider.__name__ in PROBLEM_ADVICE)
+
+
 def _ours(_request: Request, error: Any) -> Response:
-    status = next(status for kind, status in STATUS_BY_ERROR if isinstance(error, kind))
+    status = status_of(type(error))
     more = {}
     if isinstance(error, DescriptionError):
         more["problems"] = [problem._asdict() for problem in error.problems]
@@ -83,7 +104,7 @@ def _http(_request: Request, error: Any) -> Response:
 
 def _bug(request: Request, error: Any) -> Response:
     logger.error("%s %s raised", request.method, request.url.path, exc_info=error)
-    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Bug", "this is a bug in CiGri: its log tells more")
+    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, BUG, "this is a bug in CiGri: its log tells more")
 
 
 def problem(status: HTTPStatus, kind: str, detail: str, **more: Any) -> Response:

@@ -18,9 +18,12 @@ from cigri.endpoints.parameters import MEANINGS
 from cigri.formats.json_values import to_json_value
 from cigri.formats.untrusted_text import safe_json
 from modules.portal.deferred_responses import ResponsePending
-from modules.portal.openapi import REFUSED_ANSWERS, schema_of
+from modules.portal.entity_tags import unless_known
+from modules.portal.openapi import REFUSED_ANSWERS, schema_of, tag_of
 from modules.portal.parameter_limits import with_limits
 from modules.portal.services import services_of
+
+KNOWN_ALREADY = "The answer is the one that `If-None-Match` names by its `ETag`."
 
 
 def add(router: APIRouter, endpoint: Endpoint[..., Any]) -> None:
@@ -35,7 +38,8 @@ def add(router: APIRouter, endpoint: Endpoint[..., Any]) -> None:
             answer = services.errands.fetch_or_start(
                 caller.user, question, lambda: run_endpoint(endpoint, services.database, caller, values)
             )
-            return as_json(answer, _links(endpoint, request.url, values, answer))
+            response = as_json(answer, _links(endpoint, request.url, values, answer))
+            return unless_known(request, response) if endpoint.method == "GET" else response
         except ResponsePending:
             return not_yet()
 
@@ -50,11 +54,14 @@ def add_route(router: APIRouter, endpoint: Endpoint[..., Any], serve: Callable[.
         serve,
         methods=[endpoint.method],
         name=endpoint.name,
+        operation_id=endpoint.name,
+        tags=[tag_of(endpoint)],
         summary=(endpoint.function.__doc__ or "").partition("\n")[0],
         description=f"May be called by: {endpoint.may}.",
         responses={
             HTTPStatus.OK: {"model": schema_of(endpoint.answer), "description": "The answer.", **_paged(endpoint)},
-            HTTPStatus.ACCEPTED: {"description": "it is being found out: ask the same again for the answer"},
+            HTTPStatus.ACCEPTED: {"description": "It is being found out: ask the same again for the answer."},
+            **({HTTPStatus.NOT_MODIFIED: {"description": KNOWN_ALREADY}} if endpoint.method == "GET" else {}),
             **REFUSED_ANSWERS,
         },
         response_class=Response,

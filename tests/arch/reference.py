@@ -46,8 +46,12 @@ curl --unix-socket ~/.local/share/cigri/portal.sock http://localhost/api/v1/whoa
 
 The socket of a site is `/run/cigri/portal.sock`. Every path, and who may ask it: [who-may-do-what](who-may-do-what.md).
 Commands ask the same; their `--json` is the body of the answer: [json.md](json.md) tells every field by command, this
-page by type. `/openapi.json` says the same to programs. What goes wrong comes as `application/problem+json`, whose
-`detail` is the sentence that a command shows.
+page by type. `/openapi.json` says the same to programs: each operation is called as in the audit trail. What goes wrong
+comes as `application/problem+json`, whose `detail` is the sentence that a command shows, and whose `type` leads to a
+page that says what this kind of problem is.
+
+HEAD is answered as GET is, without the body. Each answer to a GET has an `ETag`: who names it in `If-None-Match` gets
+304, and no body, until the answer is another one.
 
 Who you are, the kernel says (`whoami` shows it), or a [token](commands.md#gridtoken), which the signature of an SSH key
 may have given, or a [proxy](../how-to/reach-a-grid-from-elsewhere.md) that the operator trusts, or the session of a

@@ -1,13 +1,17 @@
 """What is asked is checked by its types; what is unknown is refused; and errors say what to do."""
 
+from collections.abc import Mapping
+from http.client import HTTPMessage
 from inspect import Parameter, signature
-from typing import get_type_hints
+from typing import NamedTuple, get_type_hints
 
 import pytest
 
 from cigri import endpoints
 from cigri.endpoints import Access, Endpoint
 from cigri.endpoints.parameters import MEANINGS
+from cigri.endpoints.portal_client import UnixSocketConnection
+from tests.factories import a_campaign, a_cluster
 from tests.portal.conftest import Served
 
 EVERY = list(endpoints.list_endpoints())
@@ -85,3 +89,81 @@ def test_openapi_tells_of_problems_and_of_tokens(portal: Served) -> None:
     assert answers["4XX"]["content"]["application/problem+json"]["schema"]["$ref"].endswith("/ProblemDetails")
     refused = portal.get("/api/v1/campaigns/9").body
     assert set(problem["required"]) <= set(refused) <= set(problem["properties"])
+
+
+def test_openapi_names_each_operation_and_says_what_its_group_is(portal: Served) -> None:
+    told = portal.get("/openapi.json").body
+    operations = [operation for of_path in told["paths"].values() for operation in of_path.values()]
+    assert {operation["operationId"] for operation in operations} == {endpoint.name for endpoint in EVERY}
+    described = {tag["name"]: tag["description"] for tag in told["tags"]}
+    assert all(described.values())
+    assert {tag for operation in operations for tag in operation["tags"]} == set(described)
+
+
+def test_openapi_says_with_which_status_each_kind_of_problem_comes(portal: Served) -> None:
+    told = portal.get("/openapi.json").body
+    refusals = told["components"]["responses"]
+    assert "`NotFound`: no such campaign" in refusals["404"]["description"]
+    assert "`AdmissionRefused`: an admission rule says no" in refusals["403"]["description"]
+    for of_path in told["paths"].values():
+        for operation in of_path.values():
+            assert operation["responses"]["404"] == {"$ref": "#/components/responses/404"}
+
+
+class Plain(NamedTuple):
+    status: int
+    headers: HTTPMessage
+    body: bytes
+
+
+def plain(portal: Served, method: str, path: str, headers: Mapping[str, str]) -> Plain:
+    connection = UnixSocketConnection(portal.place)
+    try:
+        connection.request(method, path, None, headers)
+        response = connection.getresponse()
+        return Plain(response.status, response.headers, response.read())
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("path", ["/api/v1/whoami", "/api/v1/campaigns", "/api/v1/nothing", "/problems/NotFound"])
+def test_head_is_answered_as_get_without_the_body(path: str, portal: Served) -> None:
+    got, asked = plain(portal, "GET", path, {}), plain(portal, "HEAD", path, {})
+    assert (asked.status, asked.body) == (got.status, b"")
+    changing = ("date",)
+    assert [header for header in asked.headers.items() if header[0] not in changing] == [
+        header for header in got.headers.items() if header[0] not in changing
+    ]
+    assert int(asked.headers["content-length"]) == len(got.body) > 0
+
+
+@pytest.mark.parametrize("named", ["{tag}", "W/{tag}", '"another", {tag}', "*"])
+def test_an_answer_that_is_there_already_is_not_sent_again(named: str, portal: Served) -> None:
+    tag = plain(portal, "GET", "/api/v1/campaigns", {}).headers["etag"]
+    again = plain(portal, "GET", "/api/v1/campaigns", {"If-None-Match": named.format(tag=tag)})
+    assert (again.status, again.body, again.headers["etag"]) == (304, b"", tag)
+    with portal.database.begin() as conn:
+        a_cluster(conn, "dahu")
+        a_campaign(conn, 1)
+    changed = plain(portal, "GET", "/api/v1/campaigns", {"If-None-Match": tag})
+    assert (changed.status, changed.headers["etag"] != tag) == (200, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "says"),
+    [
+        ("NotFound", 404, "No such campaign, job, cluster or event, or it belongs to somebody else."),
+        ("ClusterUnreachable", 502, "Try later: nothing was run on the cluster."),
+        ("UsageError", 400, "The user must change the command."),
+        ("Bug", 500, "CiGri is wrong, and its log tells more."),
+    ],
+)
+def test_the_type_of_a_problem_leads_to_a_page(kind: str, status: int, says: str, portal: Served) -> None:
+    page = plain(portal, "GET", f"/problems/{kind}", {"Accept": "text/html"})
+    assert page.status == 200
+    assert says in page.body.decode()
+    assert f"status {status} " in page.body.decode()
+
+
+def test_a_kind_of_problem_that_there_is_not_is_not_found(portal: Served) -> None:
+    assert plain(portal, "GET", "/problems/Nothing", {"Accept": "text/html"}).status == 404

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -103,15 +102,16 @@ def test_a_database_that_repairs_itself_is_waited_for(install: Install) -> None:
     assert grid.run("up", "--no-almighty").status == 0
     database = grid.data / "database"
     keep_in_recovery(database)
-    with ThreadPoolExecutor(1) as pool:
-        up = pool.submit(grid.run_anew, "up")
-        until(lambda: is_rejecting(database), what="a server that repairs itself")
+    argv, environment = [*grid.command, "up"], grid.environment
+    with subprocess.Popen(argv, env=environment, cwd=grid.home, stdout=subprocess.PIPE, text=True) as up:
+        assert up.stdout is not None
+        told = up.stdout.readline()
+        assert told == "The database starts, or repairs what a crash has left: waiting for it, up to 600 s\n"
+        assert is_rejecting(database)
         assert "repairs what a crash has left; `cigri up` waits for it" in grid.run("status").err
-        assert not up.done()
+        assert up.poll() is None
         promote(database)
-        said = up.result(100)
-    assert said.status == 0, said
-    assert said.out.startswith("The database starts, or repairs what a crash has left: waiting for it, up to 600 s\n")
+        assert up.wait(100) == 0, up.stdout.read()
     assert grid.run("status").status == 0
 
 

@@ -78,13 +78,13 @@ def server() -> Iterator[Path]:
 @pytest.fixture
 def empty_url(server: Path) -> Iterator[str]:
     """The URL of a database without any table."""
-    yield from _fresh(server, "template1")
+    yield from clone_database(server, "template1")
 
 
 @pytest.fixture
 def database_url(server: Path) -> Iterator[str]:
     """The URL of a database with the schema and no rows."""
-    yield from _fresh(server, "template_cigri")
+    yield from clone_database(server, "template_cigri")
 
 
 @pytest.fixture(scope="session")
@@ -111,7 +111,7 @@ def database(request: pytest.FixtureRequest, database_url: str, compiled: Compil
 @pytest.fixture
 def other_database(request: pytest.FixtureRequest, server: Path) -> Iterator[VirtualTimeDatabase]:
     """One more, to compare with."""
-    for url in _fresh(server, "template_cigri"):
+    for url in clone_database(server, "template_cigri"):
         database = VirtualTimeDatabase(url)
         if request.node.get_closest_marker("noon"):
             database.set_time(NOON)
@@ -141,7 +141,8 @@ def forker() -> Iterator[Forker]:
     forker.close()
 
 
-def _fresh(server: Path, template: str) -> Iterator[str]:
+def clone_database(server: Path, template: str) -> Iterator[str]:
+    """The URL of a database that begins as the template is, to which nobody is connected."""
     name = f"test_{os.getpid()}_{next(NUMBERS)}"
     with psycopg.connect(embedded.url(server, "postgres"), autocommit=True) as conn:
         conn.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")

@@ -5,6 +5,7 @@ import os
 import pwd
 import re
 from base64 import b64encode
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
 from hashlib import sha256
@@ -13,12 +14,14 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import psycopg
 import pytest
 from sqlalchemy import Connection, func, select, update
 from starlette.routing import Mount, Route
 
 from cigri import endpoints
-from cigri.database import Database
+from cigri.database import Database, embedded
+from cigri.database.virtual import VirtualTimeDatabase
 from cigri.endpoints import Access, Endpoint
 from cigri.flow.affinities_and_targets import Principal, put_affinity, put_target
 from cigri.flow.audit import list_audit
@@ -45,6 +48,7 @@ from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.tokens import Token
 from modules.portal import make_app
 from modules.portal.deferred_responses import DeferredResponses
+from tests.conftest import clone_database
 from tests.factories import NOON, a_campaign, a_cluster, a_quota, end_jobs, run_jobs, submitted_jobs
 from tests.permissions import FOR_STRANGERS, Who, needed_scope, permission
 from tests.portal.conftest import Answered, Mint, Serve, Served, bearer
@@ -196,10 +200,37 @@ REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 OF_OWNERS = [one for one in EVERY if one.may in (Access.OWNER, Access.HOLDER)]
 
 
+@pytest.fixture(scope="module")
+def filled_template(server: Path) -> Iterator[str]:
+    """The name of a database with the rows of put_grid, which take longer to make than to copy."""
+    name = f"template_changes_{os.getpid()}"
+    with psycopg.connect(embedded.url(server, "postgres"), autocommit=True) as conn:
+        conn.execute(f"CREATE DATABASE {name} TEMPLATE template_cigri STRATEGY FILE_COPY")
+        database = VirtualTimeDatabase(embedded.url(server, name))
+        put_grid(database, Caller("nobody"))
+        database.close()
+        yield name
+        conn.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def database_url(server: Path, filled_template: str) -> Iterator[str]:
+    yield from clone_database(server, filled_template)
+
+
 @pytest.fixture(autouse=True)
 def _grid(database: Database, nobody: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is valid for a minute is not copied."""
+    owner = pwd.getpwuid(nobody).pw_name
+    with database.begin() as conn:
+        put_token(conn, owner, hash_of("secret"), scope=AccessScope.READ, expires_in=60, comment="")
+        put_link(conn, owner, hash_of("link"), AccessScope.SUBMIT)
+    monkeypatch.setenv("CIGRI_SET_PORTAL__ADDRESS", "127.0.0.1:8080")
+    monkeypatch.setenv("CIGRI_SET_INPUTS__DIRECTORY", str(tmp_path / "inputs"))
+
+
+def put_grid(database: Database, owner: Caller) -> None:
     """Campaigns of nobody's: 1 with job 1 running and job 2 held, 2 paused, 3 cancelled, 4 held, 5 with failures."""
-    owner = Caller(pwd.getpwuid(nobody).pw_name)
     with database.begin() as conn:
         cluster = a_cluster(conn, options={"spool": "/nowhere"})
         for number in range(1, 6):
@@ -215,12 +246,8 @@ def _grid(database: Database, nobody: int, tmp_path: Path, monkeypatch: pytest.M
         settings = {"exec_file": "/bin/true", "walltime": 3600, "checkpoint": {"signal": "USR2"}}
         conn.execute(update(CampaignCluster).values(settings=settings))
         declared_by_operators(conn)
-        put_token(conn, owner.user, hash_of("secret"), scope=AccessScope.READ, expires_in=60, comment="")
         put_subscription(conn, owner.user, read_subscribing("webhook:https://example.org/x"))
-        put_link(conn, owner.user, hash_of("link"), AccessScope.SUBMIT)
         put_key(conn, owner.user, read_public_key(A_KEY))
-    monkeypatch.setenv("CIGRI_SET_PORTAL__ADDRESS", "127.0.0.1:8080")
-    monkeypatch.setenv("CIGRI_SET_INPUTS__DIRECTORY", str(tmp_path / "inputs"))
 
 
 def declared_by_operators(conn: Connection) -> None:

@@ -10,9 +10,9 @@ import pytest
 from cigri import endpoints
 from cigri.endpoints import Endpoint
 from tests.portal.conftest import Served
-from tests.portal.test_changes import ASKED, _grid
+from tests.portal.test_changes import ASKED, _grid, database_url, filled_template
 
-__all__ = ["_grid"]  # the fixture: a campaign of each kind
+__all__ = ["_grid", "database_url", "filled_template"]  # the fixtures: a campaign of each kind
 
 
 def nested(depth: int) -> object:

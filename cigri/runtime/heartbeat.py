@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from cigri.database import Database
 from cigri.errors import CigriError
 from cigri.flow.processes import ProcessSign, WorkerSign, put_sign, put_stalled, remove_process
+from cigri.runtime.failure_isolation import described
 from cigri.runtime.pass_context import process_identity
 
 logger = logging.getLogger(__name__)
@@ -91,7 +92,7 @@ def beat_of(silence: float) -> float:
 
 @contextmanager
 def repeating(act: Callable[[], None], period: float) -> Iterator[None]:
-    """Call `act` in a thread, at once and every `period` seconds; where the database fails, sooner again."""
+    """Call `act` in a thread, at once and every `period` seconds; where it fails, sooner again."""
     over = threading.Event()
 
     def run() -> None:
@@ -100,8 +101,8 @@ def repeating(act: Callable[[], None], period: float) -> Iterator[None]:
             try:
                 act()
                 pause = period
-            except (CigriError, SQLAlchemyError) as error:
-                logger.warning("No sign of life could be given or read: %s", error)
+            except Exception as error:  # whatever it is: without signs a process that lives would count as stalled
+                logger.warning("No sign of life could be given or read: %s", described(error))
                 pause = min(RETRY_PAUSE, period)
 
     thread = threading.Thread(target=run, name="heartbeat", daemon=True)

@@ -72,7 +72,6 @@ def make_app(database: Database, settings: Settings, errands: DeferredResponses)
     problem_details.add_to(app)
     openapi.describe(app)
     keep_latest_answers(database.engine)
-    app.add_middleware(HeadRequests)
     app.add_middleware(AnswersInPieces, unread=unread)
     app.add_middleware(RequestGuard, names=names, proxy=identities.proxy)
     app.add_middleware(metrics.RequestMetrics, registry=registry)
@@ -81,6 +80,7 @@ def make_app(database: Database, settings: Settings, errands: DeferredResponses)
     app.router.routes += list_endpoint_routes()
     pages.add_to(app, services)
     cigri3.add_to(app, services)
+    app.add_middleware(HeadRequests)  # the last one stands in front: all others see GET, and the route that was found
     return app
 
 

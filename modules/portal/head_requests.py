@@ -4,7 +4,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 class HeadRequests:
-    """An ASGI application in front of routes, which are declared for GET alone."""
+    """An ASGI application in front of all others: routes are declared for GET alone."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -15,7 +15,7 @@ from cigri.flow.processes import ProcessSign, WorkerSign, list_stalled, put_sign
 from cigri.flow.views.heartbeats import read_heartbeats
 from cigri.flow.views.metrics import find_figures
 from cigri.presentation.outages import describe_outages
-from cigri.runtime.heartbeat import ACTIVITY_GRACE, ProcessHeartbeat, StallWatch
+from cigri.runtime.heartbeat import ACTIVITY_GRACE, ProcessHeartbeat, StallWatch, repeating
 from cigri.runtime.pass_context import process_identity
 from modules.portal.health import what_lacks
 from tests.callers import ROOT
@@ -170,3 +170,15 @@ def test_who_was_away_itself_lets_the_others_tell_first_that_they_live(database:
         watch.look()
         with database.read() as conn:
             assert len(conn.execute(EVENTS).all()) == 1
+
+
+def test_signs_go_on_after_whatever_has_failed() -> None:
+    tried: list[int] = []
+
+    def act() -> None:
+        tried.append(len(tried))
+        if len(tried) == 1:
+            raise RuntimeError("a fault of ours")
+
+    with repeating(act, 0.05):
+        assert any(len(tried) > 1 for _ in looks())

@@ -66,10 +66,10 @@ SUMMARIES = {
 }
 
 
-def ask(portal: Served, path: str, headers: Mapping[str, str] = {}) -> tuple[int, str]:
+def ask(portal: Served, path: str, headers: Mapping[str, str] = {}, method: str = "GET") -> tuple[int, str]:
     connection = HTTPConnection("127.0.0.1", portal.port)
     try:
-        connection.request("GET", path, headers=dict(headers))
+        connection.request(method, path, headers=dict(headers))
         response = connection.getresponse()
         return response.status, response.read().decode()
     finally:
@@ -148,10 +148,11 @@ def test_what_ended_is_the_same_when_it_has_been_added_up(busy: int, database: D
 
 def test_requests_are_counted_by_endpoint_and_status(open_portal: Served, mint: Mint) -> None:
     ask(open_portal, "/api/v1/whoami", bearer(mint()))
+    ask(open_portal, "/api/v1/whoami", bearer(mint()), "HEAD")
     ask(open_portal, "/api/v1/campaigns/7", bearer(mint()))
     ask(open_portal, "/api/v1/nothing/7")
     read = scrape(open_portal, mint)
-    assert read["cigri_portal_requests_total", ("whoami", "200")] == 1
+    assert read["cigri_portal_requests_total", ("whoami", "200")] == 2
     assert read["cigri_portal_requests_total", ("campaign", "404")] == 1
     assert read["cigri_portal_requests_total", ("other", "404")] == 1
     assert read["cigri_portal_request_seconds_count", ()] >= 3

@@ -6,7 +6,7 @@ from cigri.flow.clusters import put_cluster
 from tests.grid import Grid
 
 TASKS = 2000
-TASKS_OF_REAL_CLUSTERS = 600  # the first jobs cost OAR seconds each; these many are enough for jobs of many tasks
+TASKS_OF_REAL_CLUSTERS = 900  # on a busy machine some 200 travel alone before any has ended; a place gets three jobs
 SIDE_TASKS = 400
 SIDE_TASKS_OF_REAL_CLUSTERS = 200
 

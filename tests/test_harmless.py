@@ -12,7 +12,7 @@ from cigri.cli.command import print_json
 from cigri.database import Database
 from cigri.errors import DescriptionError
 from cigri.flow.events import NewEvent, put_events
-from cigri.formats.untrusted_text import EscapingFormatter, escape_line, escape_text, safe_json
+from cigri.formats.untrusted_text import EscapingFormatter, escape_line, escape_text, excerpt, safe_json
 from cigri.presentation.failure_groups import last_stderr_line
 from cigri.states import EventLevel
 from tests.grid import Grid
@@ -26,6 +26,16 @@ def test_what_steers_a_terminal_is_spelled_out() -> None:
     assert escape_text(EVIL) == SEEN
     assert escape_text("é 日本\n\tx") == "é 日本\n\tx"
     assert escape_line("one\ntwo\tthree") == r"one\ntwo\tthree"
+
+
+def test_of_long_words_the_beginning_and_the_end_are_told() -> None:
+    """The cause stands first, the effect last, and hundreds of lines of the same between them."""
+    said = excerpt("  no quota is left\n" + 400 * "again\n" + "given up\n")
+    assert said.startswith("no quota is left\n")
+    assert said.endswith("\ngiven up")
+    assert " ... " in said
+    assert len(said) <= 600
+    assert excerpt(" short \n") == "short"
 
 
 def test_json_is_the_same_and_harmless(capsys: pytest.CaptureFixture[str]) -> None:

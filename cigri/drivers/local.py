@@ -15,6 +15,7 @@ from cigri.drivers import BatchRequest, Capacity, Driver, JobControl, RemoteJob,
 from cigri.errors import ConfigError, SubmissionRefused, UnreadableOutput
 from cigri.formats.machine_text import read_json
 from cigri.formats.units import MEGABYTE
+from cigri.formats.untrusted_text import excerpt
 from cigri.localbatch import client
 from cigri.localbatch.pools import POOL, default_pools
 from cigri.resources.nodes import AlikeNodes, known
@@ -227,7 +228,7 @@ class _OutputReading:
             raise UnreadableOutput(self._text(f"{type(error).__name__} {error}")) from error
 
     def _text(self, problem: str) -> str:
-        return f"local batch system: {problem}: {(self._answer.err or self._answer.out)[-300:]!r}"
+        return f"local batch system: {problem}: {excerpt(self._answer.err or self._answer.out)!r}"
 
 
 def _lines(answer: ShellResult) -> list[LocalLine]:

@@ -9,6 +9,7 @@ import logging
 import re
 
 NEWLINE = r"\n"
+LONGEST_EXCERPT = 600  # characters of what a command has said
 NOT_PRINTED = re.compile(r"[^\n\t -~]")
 
 
@@ -20,6 +21,12 @@ def escape_text(text: str) -> str:
 def escape_line(text: str) -> str:
     """As `escape_text`, with newlines and tabs spelled out as well."""
     return escape_text(text.replace("\n", NEWLINE).replace("\t", r"\t"))
+
+
+def excerpt(text: str, most: int = LONGEST_EXCERPT) -> str:
+    """The beginning and the end of what a command has said, for the cause often stands first, and the effect last."""
+    said, half = text.strip(), (most - 5) // 2
+    return said if len(said) <= most else f"{said[:half]} ... {said[-half:]}"
 
 
 def safe_json(text: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 from cigri.drivers import Driver
 from cigri.errors import SubmissionRefused
 from cigri.flow.clusters import ClusterRow
+from cigri.formats.untrusted_text import excerpt
 from cigri.gateway import requests
 from cigri.gateway.requests import ClusterRequest, ClusterResponses
 from cigri.settings.cluster_config import ClusterConfig
@@ -223,7 +224,7 @@ def _submission(
 
     def read(answer: ShellResult) -> dict[int, str]:
         if answer.status in NOT_WRITTEN:
-            raise SubmissionRefused(f"the batch could not be written to the cluster: {answer.err.strip()[-500:]}")
+            raise SubmissionRefused(f"the batch could not be written to the cluster: {excerpt(answer.err)}")
         return driver.parse_submit(answer, order.request)
 
     return RenderedRequest(write_batch(order.plan, base, driver.prelude) + driver.submit(order.request), read)

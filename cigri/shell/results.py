@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from cigri.errors import UnreadableOutput
+from cigri.formats.untrusted_text import excerpt
 
 
 class ShellResult(NamedTuple):
@@ -51,7 +52,7 @@ class ScriptBundle:
         errors = answer.err.split(f"\n{self._mark}\n")
         is_whole = [name for name, *_ in statuses] == self._names and all(status.isdecimal() for *_, status in statuses)
         if not is_whole or len(errors) != len(statuses) + 1:
-            tail = (answer.err or answer.out)[-300:]
+            tail = excerpt(answer.err or answer.out)
             raise UnreadableOutput(f"the cluster's answer was cut off (exit status {answer.status}): {tail!r}")
         outs = [first, *(out for *_, out in ends)]
         parts = zip(statuses, outs, errors, strict=False)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from cigri.errors import ClusterUnreachable, RemoteOutcomeUnknown
+from cigri.formats.untrusted_text import excerpt
 from cigri.shell.results import RawShellResult
 
 # Read whole by the shell before it runs, since what follows on the same stream are scripts. A script is evaluated with
@@ -190,4 +191,4 @@ def _new_mark() -> str:
 def _said(out: _ScriptOutput, err: _ScriptOutput) -> str:
     """The last words, for a person."""
     words = err.text.strip() or out.text.strip()
-    return f": {words[-300:]}" if words else ""
+    return f": {excerpt(words)}" if words else ""

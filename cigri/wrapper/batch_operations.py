@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from cigri.errors import UnreadableOutput
+from cigri.formats.untrusted_text import excerpt
 from cigri.shell.results import ShellResult
 from cigri.wrapper.read_limits import IS_FILE
 
@@ -29,7 +30,7 @@ def parse_tail(answer: ShellResult) -> str | None:
     if answer.status == 0 and answer.out == "cigri-tail 1 absent\n":
         return None
     if answer.status or not answer.out.startswith(TAIL_HEAD) or not answer.out.endswith(TAIL_FOOT):
-        raise UnreadableOutput(f"the output did not come whole (exit status {answer.status}): {answer.err[-300:]!r}")
+        raise UnreadableOutput(f"the output did not come whole (exit status {answer.status}): {excerpt(answer.err)!r}")
     return answer.out[len(TAIL_HEAD) : -len(TAIL_FOOT)]
 
 
@@ -67,7 +68,9 @@ def parse_void(answer: ShellResult) -> bool:
     """True: nothing ran and nothing will; False: jobs did start, and the batch stands as it was."""
     outcomes = {"cigri-void voided\n": True, "cigri-void started\n": False}
     if answer.status or answer.out not in outcomes:
-        raise UnreadableOutput(f"the batch was perhaps not voided (exit status {answer.status}): {answer.err[-300:]!r}")
+        raise UnreadableOutput(
+            f"the batch was perhaps not voided (exit status {answer.status}): {excerpt(answer.err)!r}"
+        )
     return outcomes[answer.out]
 
 
@@ -95,4 +98,4 @@ cd .. && rmdir c{campaign_id:d} 2>/dev/null || :
 def parse_purged(answer: ShellResult) -> None:
     """Raise UnreadableOutput unless all was removed."""
     if answer.status != 0:
-        raise UnreadableOutput(f"not all was removed (exit status {answer.status}): {answer.err.strip()[-300:]!r}")
+        raise UnreadableOutput(f"not all was removed (exit status {answer.status}): {excerpt(answer.err)!r}")

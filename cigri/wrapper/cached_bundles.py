@@ -9,6 +9,7 @@ import tarfile
 from collections.abc import Iterable, Sequence
 
 from cigri.errors import UnreadableOutput
+from cigri.formats.untrusted_text import excerpt
 from cigri.shell.results import ShellResult
 from cigri.wrapper.input_cache import CACHE
 
@@ -69,6 +70,6 @@ def parse_taken(sums: Sequence[str], answer: ShellResult) -> set[str]:
     """Those that are not there, as their bytes were others; raise UnreadableOutput where not all have come."""
     lines = answer.out.split("\n")
     if answer.status or lines[0] != HEAD or lines[-2:] != [FOOT, ""] or not {*lines[1:-2]} <= {*sums}:
-        said = (answer.err or answer.out).strip()[-300:]
+        said = excerpt(answer.err or answer.out)
         raise UnreadableOutput(f"small inputs could not be written to the cluster: {said!r}")
     return {*sums} - {*lines[1:-2]}

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from cigri.errors import UnreadableOutput
+from cigri.formats.untrusted_text import excerpt
 from cigri.shell.results import ShellResult
 from cigri.wrapper.journal import JobKey
 from cigri.wrapper.read_limits import WRITE_NEW
@@ -59,7 +60,6 @@ def parse_checkpoints(answer: ShellResult, wishes: Sequence[CheckpointRequestFil
     head, *words, foot, end = answer.out.split("\n") if answer.out.count("\n") > 1 else ("", "", "")
     whole = answer.status == 0 and (head, foot, end) == (HEAD, FOOT, "") and len(words) == len(wishes)
     if not whole or not set(words) <= set(CheckpointRequestState):
-        raise UnreadableOutput(
-            f"whether jobs were asked for checkpoints is not known (exit status {answer.status}): {answer.err[-300:]!r}"
-        )
+        said = f"(exit status {answer.status}): {excerpt(answer.err)!r}"
+        raise UnreadableOutput(f"whether jobs were asked for checkpoints is not known {said}")
     return [CheckpointRequestState(word) for word in words]

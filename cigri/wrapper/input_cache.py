@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from cigri.errors import UnreadableOutput
+from cigri.formats.untrusted_text import excerpt
 from cigri.shell.results import ShellResult
 from cigri.wrapper.read_limits import IS_FILE
 
@@ -168,4 +169,4 @@ def parse_dropped(answer: ShellResult) -> None:
 
 
 def _said(answer: ShellResult) -> str:
-    return repr((answer.err or answer.out).strip()[-300:])
+    return repr(excerpt(answer.err or answer.out))

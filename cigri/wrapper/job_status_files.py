@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from cigri.errors import UnreadableOutput
+from cigri.formats.untrusted_text import excerpt
 from cigri.shell.results import ShellResult
 from cigri.wrapper.journal import JobKey
 from cigri.wrapper.read_limits import FILE_BYTES, IS_FILE, WRITE_NEW
@@ -129,6 +130,6 @@ def _calls(function: str, keys: Sequence[JobKey]) -> str:
 def _lines(answer: ShellResult) -> list[str]:
     lines = answer.out.split("\n")
     if answer.status != 0 or lines[0] != HEAD or lines[-2:] != [FOOT, ""]:
-        error = answer.err[-300:]
+        error = excerpt(answer.err)
         raise UnreadableOutput(f"the status of jobs did not come whole (exit status {answer.status}): {error!r}")
     return lines[1:-2]

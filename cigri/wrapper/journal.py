@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from cigri.errors import UnreadableOutput
+from cigri.formats.untrusted_text import excerpt
 from cigri.shell.results import ShellResult
 from cigri.wrapper.read_limits import ANSWER_BYTES, BLOCKS, JOURNAL_LINES, LONGEST_RECORD
 from cigri.wrapper.records import StartRecord, TaskRecord, is_revoked, is_stop, parse_end, parse_start
@@ -105,5 +106,7 @@ def parse_journal(answer: ShellResult, keys: Sequence[JobKey]) -> dict[JobKey, J
         elif is_revoked(line[2:]):
             journals[key] = journals[key]._replace(state=JournalState.VOIDED)
     if not whole or set(journals) != set(keys):
-        raise UnreadableOutput(f"the journals did not come whole (exit status {answer.status}): {answer.err[-300:]!r}")
+        raise UnreadableOutput(
+            f"the journals did not come whole (exit status {answer.status}): {excerpt(answer.err)!r}"
+        )
     return {key: entry._replace(records=tuple(records.get(key, ()))) for key, entry in journals.items()}

@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from cigri.errors import UnreadableOutput
+from cigri.formats.untrusted_text import excerpt
 from cigri.shell.results import ShellResult
 from cigri.wrapper.read_limits import BLOCKS, FILES
 
@@ -116,5 +117,5 @@ def parse_jobs(answer: ShellResult) -> list[ManifestJob]:
 def _lines(answer: ShellResult) -> list[str]:
     lines = answer.out.split("\n")
     if answer.status or lines[0] != HEAD or lines[-2:] != [FOOT, ""]:
-        raise UnreadableOutput(f"the batches did not come whole (exit status {answer.status}): {answer.err[-300:]!r}")
+        raise UnreadableOutput(f"the batches did not come whole (exit status {answer.status}): {excerpt(answer.err)!r}")
     return lines[1:-2]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from cigri.errors import UnreadableOutput
+from cigri.formats.untrusted_text import excerpt
 from cigri.shell.results import ShellResult
 from cigri.wrapper.read_limits import ANSWER_BYTES, BLOCKS, FILES, LONGEST_RECORD
 from cigri.wrapper.records import TaskRecord, parse_end
@@ -124,7 +125,7 @@ def parse_collect(answer: ShellResult) -> OutboxContents:
     lines = answer.out.removesuffix("\n").split("\n")
     foot = FOOT.fullmatch(lines[-1])
     if answer.status or lines[0] != OUTBOX_HEAD or not foot or int(foot[1]) != len(lines) - 2:
-        raise UnreadableOutput(f"the outbox did not come whole (exit status {answer.status}): {answer.err[-300:]!r}")
+        raise UnreadableOutput(f"the outbox did not come whole (exit status {answer.status}): {excerpt(answer.err)!r}")
     records, stored = [], {}
     for name, before, new in _files(lines[1:-1]):
         stored[name] = before

@@ -10,7 +10,7 @@ from io import BytesIO
 from typing import NamedTuple
 
 from cigri.errors import UnreadableOutput
-from cigri.formats.untrusted_text import leads_below
+from cigri.formats.untrusted_text import excerpt, leads_below
 from cigri.shell.results import RawShellResult, ShellResult
 from cigri.wrapper.journal import JobKey
 
@@ -87,7 +87,7 @@ tail -c +{offset + 1:d} -- "$cigri_way" | head -c {most:d}
 def parse_files(parcels: Sequence[OutputDirectory], answer: RawShellResult) -> list[OutputFilePart]:
     """As many as had room; the last one may be a part. None: there are no more."""
     if not answer.out.startswith(MANY):
-        said = answer.err.decode(errors="replace").strip()[-300:]
+        said = excerpt(answer.err.decode(errors="replace"))
         raise UnreadableOutput(f"the outputs did not come (exit status {answer.status}): {said!r}")
     by_name = {parcel.name.encode(): parcel for parcel in parcels}
     stream, pieces = answer.out[len(MANY) :], dict[RemoteOutputFile, OutputFilePart]()
@@ -111,7 +111,7 @@ def parse_rest(file: RemoteOutputFile, answer: RawShellResult) -> list[OutputFil
     if answer.out == NONE:
         return []
     if not answer.out.startswith(ONE) or not newline or not head.isdigit():
-        said = answer.err.decode(errors="replace").strip()[-300:]
+        said = excerpt(answer.err.decode(errors="replace"))
         raise UnreadableOutput(f"the output did not come (exit status {answer.status}): {said!r}")
     return [OutputFilePart(file, int(head), content)]
 
@@ -129,7 +129,7 @@ xargs rm -rf -- <<'EOF' || exit 74
 def parse_dropped(answer: ShellResult) -> None:
     """Raise UnreadableOutput where some may be left."""
     if answer.status:
-        said = answer.err.strip()[-300:]
+        said = excerpt(answer.err)
         raise UnreadableOutput(f"outputs could not be removed from the cluster (exit status {answer.status}): {said!r}")
 
 

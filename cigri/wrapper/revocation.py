@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from cigri.errors import UnreadableOutput
+from cigri.formats.untrusted_text import excerpt
 from cigri.shell.results import ShellResult
 from cigri.wrapper.journal import JobKey
 
@@ -42,5 +43,5 @@ def parse_revoked(answer: ShellResult, keys: Sequence[JobKey]) -> set[JobKey]:
     entries = [entry for line in lines[1:-2] if (entry := REVOKED_ENTRY.fullmatch(line))] if whole else []
     said = {JobKey(int(entry[1]), int(entry[2]), int(entry[3])): entry[4] for entry in entries}
     if set(said) != set(keys):
-        raise UnreadableOutput(f"jobs were perhaps not revoked (exit status {answer.status}): {answer.err[-300:]!r}")
+        raise UnreadableOutput(f"jobs were perhaps not revoked (exit status {answer.status}): {excerpt(answer.err)!r}")
     return {key for key, word in said.items() if word == "revoked"}

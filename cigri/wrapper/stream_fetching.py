@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cigri.errors import UnreadableOutput
+from cigri.formats.untrusted_text import excerpt
 from cigri.shell.results import RawShellResult
 from cigri.wrapper.batch_operations import StreamName
 from cigri.wrapper.journal import JobKey
@@ -71,7 +72,7 @@ def parse_outputs(places: Sequence[StreamLocation], answer: RawShellResult) -> l
         told = list(_files(memoryview(answer.out)[len(MANY) :], places))
         if told:
             return told
-    said = answer.err.decode(errors="replace").strip()[-300:]
+    said = excerpt(answer.err.decode(errors="replace"))
     raise UnreadableOutput(f"the outputs did not come (exit status {answer.status}): {said!r}")
 
 

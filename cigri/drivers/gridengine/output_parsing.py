@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 from cigri.drivers import Capacity, RemoteJob, RemoteJobState
 from cigri.errors import UnreadableOutput
+from cigri.formats.untrusted_text import excerpt
 from cigri.shell.results import ShellResult
 
 # Letters of a state: d(eletion) and R(estarted) go with any other; w(aiting) and q(ueued) come last.
@@ -60,9 +61,9 @@ def to_tag(name: str) -> str:
 
 
 def unreadable(command: str, answer: ShellResult) -> UnreadableOutput:
-    """The error to raise: command, exit status, and the end of what stderr says, or else stdout."""
+    """The error to raise: command, exit status, and what stderr says, or else stdout."""
     text = answer.err.strip() or answer.out.strip() or "no answer at all"
-    return UnreadableOutput(f"{command} (exit status {answer.status}): {text[-300:]}")
+    return UnreadableOutput(f"{command} (exit status {answer.status}): {excerpt(text)}")
 
 
 def read_xml(command: str, answer: ShellResult, text: str, root: str) -> ElementTree.Element:

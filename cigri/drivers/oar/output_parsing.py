@@ -8,6 +8,7 @@ from typing import Any
 from cigri.drivers import Capacity, RemoteJob, RemoteJobState
 from cigri.errors import UnreadableOutput
 from cigri.formats.machine_text import read_json
+from cigri.formats.untrusted_text import excerpt
 from cigri.shell.results import ShellResult
 
 END_OF_OAR_ANSWER = "cigri-oar-end"
@@ -78,9 +79,9 @@ def capacity_of(answer: ShellResult, core: str) -> Capacity:
 
 
 def unreadable(command: str, answer: ShellResult) -> UnreadableOutput:
-    """The error to raise: command, exit status, and the end of what stderr says, or else stdout."""
+    """The error to raise: command, exit status, and what stderr says, or else stdout."""
     text = answer.err.strip() or answer.out.strip() or "no answer at all"
-    return UnreadableOutput(f"{command} (exit status {answer.status}): {text[-300:]}")
+    return UnreadableOutput(f"{command} (exit status {answer.status}): {excerpt(text)}")
 
 
 def entries(text: str, command: str, answer: ShellResult) -> Iterator[Any]:

@@ -32,6 +32,7 @@ from cigri.drivers.slurm.submit_arguments import (
 )
 from cigri.errors import ArrayTooLarge, SubmissionRefused, UnreadableOutput
 from cigri.formats.units import as_clock
+from cigri.formats.untrusted_text import excerpt
 from cigri.requirements import Condition
 from cigri.resources.nodes import AlikeNodes
 from cigri.shell.results import ShellResult
@@ -195,9 +196,7 @@ cigri_nodes() {
 
     def parse_control(self, answer: ShellResult) -> None:
         if DENIED.search(answer.err):
-            message = (
-                f"{answer.err.strip()[-300:]} (only operators of Slurm may suspend and resume jobs, or touch others')"
-            )
+            message = f"{excerpt(answer.err)} (only operators of Slurm may suspend and resume jobs, or touch others')"
             raise UnreadableOutput(f"scontrol: {message}")
         _check("scontrol", answer, NOTHING_TO_DO)
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from cigri.drivers import RemoteJob, RemoteJobState
 from cigri.errors import UnreadableOutput
+from cigri.formats.untrusted_text import excerpt
 from cigri.shell.results import ShellResult
 
 STATE_WORDS = {
@@ -152,6 +153,6 @@ def _first_node(text: str) -> str:
 
 
 def unreadable(command: str, answer: ShellResult) -> UnreadableOutput:
-    """The error to raise: command, exit status, and the end of what stderr says, or else stdout."""
+    """The error to raise: command, exit status, and what stderr says, or else stdout."""
     text = answer.err.strip() or answer.out.strip() or "no answer at all"
-    return UnreadableOutput(f"{command} (exit status {answer.status}): {text[-300:]}")
+    return UnreadableOutput(f"{command} (exit status {answer.status}): {excerpt(text)}")

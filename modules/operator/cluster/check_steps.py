@@ -13,6 +13,7 @@ from cigri.database import Database, server_time
 from cigri.errors import CigriError, ClusterUnreachable, UnreadableOutput
 from cigri.flow.clusters import ClusterRow
 from cigri.formats.units import MEGABYTE, SIZES, as_size
+from cigri.formats.untrusted_text import excerpt
 from cigri.gateway.requests import ClusterRequest, ListNodes, ProbeBatchSystem, ReadCapacity
 from cigri.gateway.shell_rendering import grid_directory
 from cigri.gateway.transport_gateway import TransportGateway
@@ -189,5 +190,5 @@ def _kind(alike: AlikeNodes) -> str:
 
 def _check(answer: ShellResult, complaint: str) -> ShellResult:
     if answer.status != 0:
-        raise StepFailed(f"{complaint} (exit status {answer.status}): {answer.err.strip()[-300:]}")
+        raise StepFailed(f"{complaint} (exit status {answer.status}): {excerpt(answer.err)}")
     return answer

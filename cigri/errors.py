@@ -24,6 +24,7 @@ CigriError
     ├── SubmissionRefused      the batch system said no; nothing was submitted
     │   └── ArrayTooLarge      submit smaller arrays
     └── UnreadableOutput       the answer is no answer; nothing may be concluded from it
+        └── SubmissionFailed   the command says something of its own and fails; the queue tells whether it submitted
 """
 
 from typing import NamedTuple
@@ -165,6 +166,14 @@ class ArrayTooLarge(SubmissionRefused):
 
 class UnreadableOutput(BatchSystemError):
     """The answer is empty, truncated or in an unknown dialect, or the command failed."""
+
+
+class SubmissionFailed(UnreadableOutput):
+    """A whole answer with another exit status than 0, which is no refusal that the driver knows; `said`: all of it."""
+
+    def __init__(self, command: str, status: int, said: str) -> None:
+        self.said = said or "no word"
+        super().__init__(f"{command} (exit status {status}): {self.said}")
 
 
 AnswerUnreadable = UnreadableOutput  # the name that drivers of other packages import, until 1.0

@@ -73,6 +73,7 @@ NEXT_STEPS = {
     "OUTPUTS_LOST": "`gridget` brings what is left of them; `gridevents -f -e EVENT` accepts it",
     "OUTPUTS_TOO_LARGE": "`gridget` brings them from where they are; `gridevents -f -e EVENT` accepts it",
     "AFTER_FAILED": "do what failed again, `gridresume CAMPAIGN --regardless`, or `griddel CAMPAIGN`",
+    "SUBMISSION_FAILED": "it is tried again; if what it says is about your description, `griddel CAMPAIGN`, mend it",
     "CLUSTER_SET_ASIDE": "it heals by itself; `gridevents -f -e EVENT` gives the cluster back at once",
 }
 

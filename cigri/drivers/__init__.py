@@ -18,13 +18,15 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from cigri.backend_options import BackendOptionTable, read_options
-from cigri.errors import ConfigError
+from cigri.errors import ConfigError, SubmissionFailed
 from cigri.estimates.start_dates import StartDate
+from cigri.formats.untrusted_text import excerpt
 from cigri.requirements import Condition
 from cigri.requirements.node_selection import ConditionNotSelectable
 from cigri.resources.nodes import AlikeNodes
 from cigri.shell.results import ShellResult
 
+LONGEST_REFUSAL = 4000  # characters of what a site's own wrapper of sbatch says
 Options = TypeVar("Options", bound=BaseModel)
 
 
@@ -232,7 +234,8 @@ class Driver(ABC):
     def parse_submit(self, answer: ShellResult, request: BatchRequest) -> dict[int, str]:
         """Remote id of each index 1..size; raise SubmissionRefused when the batch system says no.
 
-        Raise ArrayTooLarge, with the largest there may be, when it would take a smaller one.
+        Raise ArrayTooLarge, with the largest there may be, when it would take a smaller one; SubmissionFailed, with all
+        words, when the command failed and it is not known whether it submitted: then the queue is asked.
         """
 
     @abstractmethod
@@ -298,6 +301,12 @@ class Driver(ABC):
     @abstractmethod
     def parse_probe(self, answer: ShellResult) -> str:
         """Name and version, for a person."""
+
+
+def submission_failed(command: str, status: int, *said: str) -> SubmissionFailed:
+    """The error to raise for a submission that failed in other words than the batch system's own refusals."""
+    words = "\n".join(text.strip() for text in said if text.strip())
+    return SubmissionFailed(command, status, excerpt(words, LONGEST_REFUSAL))
 
 
 def parse_options(kind: type[Options], driver: str, options: Mapping[str, Any]) -> Options:

@@ -11,7 +11,16 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cigri.drivers import BatchRequest, Capacity, Driver, JobControl, RemoteJob, RemoteJobState, ResourceRequest
+from cigri.drivers import (
+    BatchRequest,
+    Capacity,
+    Driver,
+    JobControl,
+    RemoteJob,
+    RemoteJobState,
+    ResourceRequest,
+    submission_failed,
+)
 from cigri.errors import ConfigError, SubmissionRefused, UnreadableOutput
 from cigri.formats.machine_text import read_json
 from cigri.formats.units import MEGABYTE
@@ -112,6 +121,8 @@ class LocalDriver(Driver):
     def parse_submit(self, answer: ShellResult, request: BatchRequest) -> dict[int, str]:
         if answer.status == client.REFUSED and answer.err.strip():
             raise SubmissionRefused(answer.err.strip())
+        if answer.status != 0:
+            raise submission_failed("local batch system", answer.status, answer.out, answer.err)
         with _OutputReading(answer):
             [line] = _lines(answer)
             array = _natural(line["array"])

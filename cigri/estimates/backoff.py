@@ -26,6 +26,8 @@ class BackOff(NamedTuple):
 CLUSTERS_THAT_DO_NOT_ANSWER = BackOff(5.0, 300.0)
 ACCOUNTS_THAT_ARE_REFUSED = BackOff(5.0, 300.0)
 """Of one user on a cluster that answers others."""
+SUBMISSIONS_THAT_FAIL = BackOff(10.0, 300.0)
+"""Of a campaign on a cluster, in words that nobody knows for a refusal; so many as tables say are one."""
 CAMPAIGNS_THAT_BREAK_A_MODULE = BackOff(5.0, 300.0)
 CLUSTERS_THAT_BREAK_A_MODULE = BackOff(5.0, 300.0)
 """A module raises on them: the fault is ours, or a site's own file."""

@@ -2,15 +2,15 @@
 Given by: runner, updator.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, bindparam, func, or_, update
+from sqlalchemy import BigInteger, Connection, and_, bindparam, case, func, null, or_, update
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from cigri.database import pause_after
-from cigri.estimates.backoff import campaigns_that_fail_on_a_cluster
+from cigri.estimates.backoff import SUBMISSIONS_THAT_FAIL, campaigns_that_fail_on_a_cluster
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.front_end_stress import add_refusal
 from cigri.formats.units import as_utc
@@ -19,6 +19,9 @@ from cigri.states import EventLevel
 from cigri.tables.campaigns import CampaignCluster
 
 SET_ASIDE = "CLUSTER_SET_ASIDE"
+NOT_SUBMITTED = "SUBMISSION_FAILED"
+MOST_TRIES = 3
+"""So many submissions in a row that fail in words that nobody knows are a refusal."""
 
 
 class ErrorBudgetUpdate(NamedTuple):
@@ -34,9 +37,11 @@ class ErrorBudgetUpdate(NamedTuple):
 def _healed() -> ReturningUpdate[int]:
     part = CampaignCluster
     campaign_id, cluster_id, failures = (bindparam(name, type_=BigInteger) for name in ("campaign", "here", "failures"))
-    is_odd = or_(part.c.errors != failures, part.c.strikes != 0, part.c.blocked_until.is_not(None))
+    is_counted = or_(part.c.strikes != 0, part.c.failed_sends != 0, part.c.blocked_until.is_not(None))
+    is_odd = or_(part.c.errors != failures, is_counted)
     healed = update(part).where(part.c.campaign_id == campaign_id, part.c.cluster_id == cluster_id, is_odd)
-    return healed.values(errors=failures, strikes=0, blocked_until=None).returning(part.c.campaign_id)
+    values = {"errors": failures, "strikes": 0, "failed_sends": 0, "blocked_until": None}
+    return healed.values(values).returning(part.c.campaign_id)
 
 
 def update_error_budgets(
@@ -57,7 +62,7 @@ def update_error_budgets(
         if trial.has_success:
             parameters = {"campaign": campaign_id, "here": cluster_id, "failures": trial.failures}
             if conn.execute(_healed(), parameters).all():
-                close_events(conn, [SET_ASIDE], [subject], "cigri")
+                close_events(conn, [SET_ASIDE, NOT_SUBMITTED], [subject], "cigri")
         elif trial.failures:
             conn.execute(update(part).where(here).values(errors=part.c.errors + trial.failures))
         if not trial.failures:
@@ -96,3 +101,49 @@ def put_refusal(
     trial = ErrorBudgetUpdate(has_success=False, failures=budget.errors, example=message, is_refusal=True)
     if update_error_budgets(conn, cluster_id, cluster_name, {campaign_id: trial}, budget):
         add_refusal(conn, cluster_id)
+
+
+def put_failed_submission(
+    conn: Connection, campaign_id: int, cluster_id: int, cluster_name: str, message: str, budget: BudgetSettings
+) -> None:
+    """A submission failed, and the queue has nothing of it: the third in a row is a refusal.
+
+    Before that the campaign waits there for its next try, longer each time. Whatever fails until then is the same try.
+    """
+    part = CampaignCluster
+    here = and_(part.c.campaign_id == campaign_id, part.c.cluster_id == cluster_id)
+    pause = pause_after(part.c.failed_sends + 1, SUBMISSIONS_THAT_FAIL)
+    is_last = part.c.failed_sends + 1 >= MOST_TRIES
+    tried = conn.execute(
+        update(part)
+        .where(here, or_(part.c.blocked_until.is_(None), part.c.blocked_until <= func.now()))
+        .values(
+            failed_sends=part.c.failed_sends + 1,
+            blocked_until=case((is_last, part.c.blocked_until), else_=func.now() + pause),
+        )
+        .returning(part.c.failed_sends, part.c.blocked_until)
+    ).one_or_none()
+    if tried is None:
+        return
+    subject = f"campaign {campaign_id} on {cluster_name}"
+    if tried.failed_sends >= MOST_TRIES:
+        close_events(conn, [NOT_SUBMITTED], [subject], "cigri")
+        put_refusal(conn, campaign_id, cluster_id, cluster_name, message, budget)
+        return
+    told = (
+        f"try {tried.failed_sends} of {MOST_TRIES} to submit its jobs failed, the next is at "
+        f"{as_utc(tried.blocked_until)}; `gridevents --fix` tries at once. The cluster said: {message}"
+    )
+    put_events(conn, [NewEvent(NOT_SUBMITTED, EventLevel.ERROR, subject, told, campaign_id, cluster_id)])
+
+
+def heal_submissions(conn: Connection, cluster_id: int, cluster_name: str, campaigns: Collection[int]) -> None:
+    """Jobs of these campaigns were submitted there: what failed before counts no longer."""
+    part = CampaignCluster
+    healed = conn.execute(
+        update(part)
+        .where(part.c.campaign_id.in_(campaigns), part.c.cluster_id == cluster_id, part.c.failed_sends > 0)
+        .values(failed_sends=0, blocked_until=case((part.c.strikes == 0, null()), else_=part.c.blocked_until))
+        .returning(part.c.campaign_id)
+    ).all()
+    close_events(conn, [NOT_SUBMITTED], [f"campaign {row.campaign_id} on {cluster_name}" for row in healed], "cigri")

@@ -19,7 +19,7 @@ from cigri.flow.views.job_destinations import is_closed
 from cigri.lifecycle.verdicts import AttemptCounts, decide_verdict
 from cigri.settings.sections import JobSettings
 from cigri.states import BatchState, CampaignState, JobKind, JobState, KillReason, Outcome
-from cigri.tables.campaigns import Campaign
+from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.job_requests import KillRequest
 from cigri.tables.jobs import Attempt, Batch, Job
@@ -27,7 +27,8 @@ from cigri.tables.tasks import Task
 from cigri.tables.transitions import transition_to
 
 NOT_LAUNCHED = (
-    "the campaign was paused or held, or the cluster away, outside its hours or not eligible, before it was launched"
+    "the campaign was paused or held, or the cluster away, set aside for it, outside its hours or not eligible, before "
+    "it was launched"
 )
 
 
@@ -74,8 +75,8 @@ def return_tasks(
 def put_back_unlaunched(conn: Connection, limits: JobSettings, shut: Collection[tuple[int, int]] = ()) -> int:
     """End jobs to launch that cannot be launched now, so that they hold neither tasks nor places; give their number.
 
-    Their campaign is paused or held, or their cluster is disabled, does not answer, is `shut` for the campaign, or has
-    no eligible queue any more; or all that they carry is over.
+    Their campaign is paused or held, or their cluster is disabled, does not answer, is `shut` or set aside for the
+    campaign, or has no eligible queue any more; or all that they carry is over.
     """
     is_held = is_share_held(Job.c.campaign_id, Job.c.cluster_id)
     is_shut = tuple_(Job.c.campaign_id, Job.c.cluster_id).in_([tuple(share) for share in shut])
@@ -83,12 +84,16 @@ def put_back_unlaunched(conn: Connection, limits: JobSettings, shut: Collection[
     is_superseded = select(KillRequest.c.job_id).where(
         KillRequest.c.job_id == Job.c.id, KillRequest.c.is_open, KillRequest.c.reason == KillReason.SUPERSEDED
     )
+    part = CampaignCluster
+    there = part.c.campaign_id == Job.c.campaign_id, part.c.cluster_id == Job.c.cluster_id
+    is_set_aside = select(part.c.campaign_id).where(*there, part.c.blocked_until > func.now()).exists()
+    is_to_end = or_(is_stuck, is_held, is_shut, is_set_aside, is_superseded.exists())
     is_barred = is_closed(Job.c.bucket_id, Job.c.cluster_id)
     stuck = conn.execute(
         select(Job.c.id, Job.c.campaign_id, Job.c.cluster_id, Job.c.kind)
         .join(Campaign, Campaign.c.id == Job.c.campaign_id)
         .join(Cluster, Cluster.c.id == Job.c.cluster_id)
-        .where(Job.c.state == JobState.TO_LAUNCH, or_(is_stuck, is_held, is_shut, is_superseded.exists(), is_barred))
+        .where(Job.c.state == JobState.TO_LAUNCH, or_(is_to_end, is_barred))
         .order_by(Job.c.id)
         .with_for_update(of=Job, skip_locked=True, key_share=True)  # whoever locks the tasks first asks to kill them
     ).all()

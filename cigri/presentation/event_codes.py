@@ -18,6 +18,7 @@ CODES_OF_CAMPAIGNS = {
     "RESULTS_DOUBTED": "tasks ended on a cluster, or on a node, too soon to have done anything",
     "CLUSTER_SET_ASIDE": "too many failures in a row: the cluster rests for this campaign",
     "SUBMISSION_REFUSED": "a batch system refused its jobs; that counts as failures",
+    "SUBMISSION_FAILED": "its jobs could not be submitted: that is tried again after a pause; the third is a refusal",
     "HOLD_PROBLEM": "a batch system refuses to hold jobs of it",
     "SUSPEND_PROBLEM": "a batch system refuses to suspend jobs of it",
     "RELEASE_PROBLEM": "a batch system refuses to release jobs of it that are held",

@@ -11,6 +11,7 @@ from cigri.errors import (
     ArrayTooLarge,
     ClusterUnreachable,
     DatabaseUnavailable,
+    SubmissionFailed,
     SubmissionRefused,
     TransportError,
     UnreadableOutput,
@@ -18,7 +19,7 @@ from cigri.errors import (
 from cigri.flow.batches import PreparedBatch, put_batch, put_submitted
 from cigri.flow.cluster_visits import list_refused, put_account_failure, put_array_limit, put_failure
 from cigri.flow.clusters import ClusterRow, list_clusters
-from cigri.flow.error_budgets import put_refusal
+from cigri.flow.error_budgets import heal_submissions, put_failed_submission, put_refusal
 from cigri.flow.excluded_nodes import list_all_excluded, list_excluded_nodes
 from cigri.flow.front_end_stress import list_front_end_paces
 from cigri.flow.grid_identity import grid_key
@@ -31,6 +32,7 @@ from cigri.gateway.requests import (
     ClusterResponses,
     ListJobs,
     ProbeBatchSystem,
+    PurgeCampaign,
     ReadJobHistory,
     SubmitBatch,
     VoidBatch,
@@ -98,6 +100,20 @@ class UnsentBatch(NamedTuple):
     excluded: Sequence[str]
 
 
+class FailedBatch(NamedTuple):
+    """A batch whose submission failed, in these words."""
+
+    sent: UnsentBatch
+    error: SubmissionFailed
+
+
+class QueueQuestions(NamedTuple):
+    """What is asked of a batch system to learn whether it has a batch: what lives, and what has ended."""
+
+    listed: ListJobs
+    history: ReadJobHistory
+
+
 def _visit(tools: PassContext, key: str, outsets: Mapping[int, LaunchContext], cluster: ClusterRow) -> PassReport:
     """Serve each user; once the cluster itself is found away, the users not yet served are left for another pass."""
     report: PassReport = Counter()
@@ -143,7 +159,7 @@ def _serve(
         chosen = [_prepare(tools, cluster, key, launch, work.excluded) for launch in work.launches[: work.most]]
         prepared = [committed for committed in chosen if committed is not None]
         if prepared:
-            _submit(tools, cluster, user, prepared, report)
+            _submit(tools, cluster, key, user, prepared, report)
     except (TransportError, UnreadableOutput) as error:
         is_away = _blame(tools, cluster, user, str(error))
         if is_away:
@@ -199,24 +215,37 @@ def _prepare(
 
 
 def _submit(
-    tools: PassContext, cluster: ClusterRow, user: str, prepared: Sequence[UnsentBatch], report: PassReport
+    tools: PassContext, cluster: ClusterRow, key: str, user: str, prepared: Sequence[UnsentBatch], report: PassReport
 ) -> None:
-    """Send a user's batches in one command; whether one of no clear answer was submitted is asked at the next pass."""
+    """Send a user's batches in one command; of those that failed the queue is asked at once what became of them.
+
+    Whether one of no clear answer was submitted is asked at the next pass.
+    """
     answers = tools.gateway.request_all(cluster, user, [sent.submission for sent in prepared])
-    unclear = []
+    unclear: list[UnreadableOutput] = []
+    failed: list[FailedBatch] = []
+    submitted = set()
     for sent in prepared:
         try:
-            _settle(tools, cluster, sent, answers, report)
+            if _settle(tools, cluster, sent, answers, report):
+                submitted.add(sent.launch.campaign_id)
+        except SubmissionFailed as error:
+            failed.append(FailedBatch(sent, error))
         except UnreadableOutput as error:
             unclear.append(error)
+    if submitted:
+        with tools.database.begin() as conn:
+            heal_submissions(conn, cluster.id, cluster.name, submitted)
+    if failed:
+        _ask_of_failed(tools, cluster, key, user, failed, report)
     if unclear:
         raise unclear[0]
 
 
 def _settle(
     tools: PassContext, cluster: ClusterRow, sent: UnsentBatch, answers: ClusterResponses, report: PassReport
-) -> None:
-    """What became of one batch; raise UnreadableOutput when nobody knows."""
+) -> bool:
+    """Settle what became of one batch, and say whether it was submitted; raise UnreadableOutput when nobody knows."""
     try:
         remote_ids = answers.of(sent.submission)
     except ArrayTooLarge as error:
@@ -224,14 +253,55 @@ def _settle(
             return_tasks(conn, cluster.id, sent.batch.id, Outcome.WITHDRAWN, str(error), tools.settings.jobs)
             put_array_limit(conn, cluster, error.largest, str(error))
         report["batches too large"] += 1
-        return
+        return False
     except SubmissionRefused as error:
         left_out = _left_out(tools, cluster, sent.excluded)
         _refuse(tools, cluster, sent.launch, sent.batch, f"{error}{left_out}")
         report["refused batches"] += 1
-        return
+        return False
     with tools.database.begin() as conn:
         report["submitted jobs"] += put_submitted(conn, sent.batch.id, remote_ids)
+    return True
+
+
+def _ask_of_failed(
+    tools: PassContext, cluster: ClusterRow, key: str, user: str, failed: Sequence[FailedBatch], report: PassReport
+) -> None:
+    """Adopt what the queue has; what it has not is void, and its campaign's failed try there, whoever answered so.
+
+    Raise UnreadableOutput or TransportError where the queue says nothing: then these words were no refusal, and what
+    became of the batches is asked at the next pass.
+    """
+    asked = [_asked(sent.batch.tag, len(sent.launch.jobs)) for sent, _ in failed]
+    answers = tools.gateway.request_all(cluster, user, [order for pair in asked for order in pair])
+    absent = []
+    for (sent, error), pair in zip(failed, asked, strict=True):
+        if remote_ids := _found(answers, pair, sent.batch.tag):
+            with tools.database.begin() as conn:
+                put_submitted(conn, sent.batch.id, remote_ids)
+            report["adopted batches"] += 1
+        else:
+            absent.append((sent, error, VoidBatch(key, sent.launch.campaign_id, sent.batch.id)))
+    if not absent:
+        return
+    voided = tools.gateway.request_all(cluster, user, [order for *_, order in absent])
+    gone: list[ClusterRequest[None]] = []
+    for sent, error, order in absent:
+        if not voided.of(order):
+            with tools.database.begin() as conn:
+                put_submitted(conn, sent.batch.id, {})
+            report["adopted batches"] += 1
+            continue
+        message = f"{error}{_left_out(tools, cluster, sent.excluded)}"
+        with tools.database.begin() as conn:
+            return_tasks(conn, cluster.id, sent.batch.id, Outcome.REFUSED, message, tools.settings.jobs)
+            put_failed_submission(
+                conn, sent.launch.campaign_id, cluster.id, cluster.name, message, tools.settings.budget
+            )
+        report["failed submissions"] += 1
+        gone.append(PurgeCampaign(key, sent.launch.campaign_id, [sent.batch.id]))  # its writer has ended: none is late
+    if gone:
+        tools.gateway.request_all(cluster, user, gone)
 
 
 def _left_out(tools: PassContext, cluster: ClusterRow, nodes: Sequence[str]) -> str:
@@ -246,11 +316,9 @@ def _left_out(tools: PassContext, cluster: ClusterRow, nodes: Sequence[str]) -> 
 
 def _reconcile(tools: PassContext, cluster: ClusterRow, key: str, batch: LaunchingBatch, report: PassReport) -> None:
     """Was it submitted? Ask the queue by tag; if it is not there, make the batch harmless and give its tasks back."""
-    listed = ListJobs(batch.tag)
-    history = ReadJobHistory([(batch.tag, index, "") for index in range(1, batch.size + 1)])
-    answers = tools.gateway.request_all(cluster, batch.local_user, [listed, history])
-    jobs = answers.of(listed) + answers.of(history)
-    remote_ids = {job.index: job.remote_id for job in jobs if job.tag == batch.tag}
+    asked = _asked(batch.tag, batch.size)
+    answers = tools.gateway.request_all(cluster, batch.local_user, list(asked))
+    remote_ids = _found(answers, asked, batch.tag)
     if remote_ids or not _is_void(tools, cluster, key, batch):
         with tools.database.begin() as conn:
             put_submitted(conn, batch.id, remote_ids)
@@ -260,6 +328,16 @@ def _reconcile(tools: PassContext, cluster: ClusterRow, key: str, batch: Launchi
     with tools.database.begin() as conn:
         return_tasks(conn, cluster.id, batch.id, Outcome.WITHDRAWN, reason, tools.settings.jobs)
     report["batches given back"] += 1
+
+
+def _asked(tag: str, size: int) -> QueueQuestions:
+    return QueueQuestions(ListJobs(tag), ReadJobHistory([(tag, index, "") for index in range(1, size + 1)]))
+
+
+def _found(answers: ClusterResponses, asked: QueueQuestions, tag: str) -> dict[int, str]:
+    """The remote id of each job of the batch, by its index, that lives or has lived; raise UnreadableOutput."""
+    jobs = answers.of(asked.listed) + answers.of(asked.history)
+    return {job.index: job.remote_id for job in jobs if job.tag == tag}
 
 
 def _is_void(tools: PassContext, cluster: ClusterRow, key: str, batch: LaunchingBatch) -> bool:

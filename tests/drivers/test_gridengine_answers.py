@@ -8,7 +8,7 @@ import pytest
 
 from cigri.drivers import BatchRequest, Capacity, RemoteJob, RemoteJobState, load
 from cigri.drivers.gridengine import END
-from cigri.errors import ArrayTooLarge, SubmissionRefused, UnreadableOutput
+from cigri.errors import ArrayTooLarge, SubmissionFailed, SubmissionRefused, UnreadableOutput
 from cigri.shell.results import ShellResult
 
 REPLIES = Path(__file__).parents[1] / "replies" / "gridengine"
@@ -82,6 +82,18 @@ def test_the_largest_array_is_told() -> None:
 def test_a_submission_without_a_clear_answer_is_no_refusal(err: str) -> None:
     with pytest.raises(UnreadableOutput):
         GRID_ENGINE.parse_submit(ShellResult(1, "", err), REQUEST)
+
+
+def test_the_words_of_a_sites_own_qsub_are_kept_and_the_queue_is_asked() -> None:
+    with pytest.raises(SubmissionFailed) as failed:
+        GRID_ENGINE.parse_submit(ShellResult(1, "Welcome.\n", "arrays are switched off here\n"), REQUEST)
+    assert failed.value.said == "Welcome.\narrays are switched off here"
+
+
+def test_what_a_site_says_through_qsub_is_a_refusal_whatever_its_words() -> None:
+    said = "Unable to run job: your project is in a timeout, and unable to contact you.\nExiting.\n"
+    with pytest.raises(SubmissionRefused, match="timeout"):
+        GRID_ENGINE.parse_submit(ShellResult(1, "", said), REQUEST)
 
 
 STATES = {

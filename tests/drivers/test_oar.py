@@ -13,7 +13,7 @@ import pytest
 
 from cigri.drivers import BatchRequest, Capacity, JobControl, RemoteJob, RemoteJobState, ResourceRequest, load
 from cigri.drivers.oar.output_parsing import END_OF_OAR_ANSWER
-from cigri.errors import ConfigError, SubmissionRefused, UnreadableOutput
+from cigri.errors import ConfigError, SubmissionFailed, SubmissionRefused, UnreadableOutput
 from cigri.shell.results import ShellResult
 
 OAR = load("oar", {})
@@ -156,6 +156,21 @@ def test_a_refusal_carries_the_words_of_oar_alone() -> None:
         OAR.parse_submit(
             ShellResult(0, f"[ADMISSION RULE] Error: unknown job type: foo\n\n{END_OF_OAR_ANSWER} 254\n", ""), REQUEST
         )
+
+
+def test_the_words_of_a_sites_own_rule_are_kept_and_the_queue_is_asked() -> None:
+    told = "[ADMISSION RULE] Set default walltime to 7200."
+    said = f"{told}\n[ADMISSION RULE] 'core' resource is not allowed with a deploy job\n"
+    with pytest.raises(SubmissionFailed) as failed:
+        OAR.parse_submit(ShellResult(0, f"{said}{END_OF_OAR_ANSWER} 254\n", ""), REQUEST)
+    assert failed.value.said == said.strip()
+    assert str(failed.value) == f"oarsub (exit status 254): {said.strip()}"
+
+
+def test_a_rule_that_speaks_of_a_database_is_a_refusal_as_any_other() -> None:
+    said = f"You must connect to the database of projects first\n{END_OF_OAR_ANSWER} 254\n"
+    with pytest.raises(SubmissionRefused, match="connect to the database of projects first"):
+        OAR.parse_submit(ShellResult(0, said, ""), REQUEST)
 
 
 KILL = ("FRAG_JOB_REQUEST", "SEND_KILL_JOB", "SWITCH_INTO_ERROR_STATE")

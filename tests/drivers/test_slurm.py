@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cigri.drivers import BatchRequest, Capacity, JobControl, RemoteJob, RemoteJobState, ResourceRequest, load
 from cigri.drivers.slurm import END_OF_ALL
 from cigri.drivers.slurm.output_parsing import END_OF_ANSWER, SACCT_HEADER, SLURM_STATES, SQUEUE_HEADER
-from cigri.errors import ArrayTooLarge, ConfigError, SubmissionRefused, UnreadableOutput
+from cigri.errors import ArrayTooLarge, ConfigError, SubmissionFailed, SubmissionRefused, UnreadableOutput
 from cigri.shell.results import ShellResult
 from tests.drivers.recorded import REPLIES, read_answer
 
@@ -228,6 +228,27 @@ def test_a_refused_array_tells_the_largest_one() -> None:
 def test_a_submission_without_a_clear_answer_is_no_refusal(answer: ShellResult) -> None:
     with pytest.raises(UnreadableOutput):
         SLURM.parse_submit(answer, REQUEST)
+
+
+def test_the_words_of_a_sites_own_sbatch_are_kept_and_the_queue_is_asked() -> None:
+    with pytest.raises(SubmissionFailed) as failed:
+        SLURM.parse_submit(ShellResult(1, "Welcome to dahu.\n", "arrays are switched off here\n"), REQUEST)
+    assert failed.value.said == "Welcome to dahu.\narrays are switched off here"
+    assert str(failed.value) == f"sbatch (exit status 1): {failed.value.said}"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Your project is temporarily suspended",
+        "We cannot receive your communication",
+        "the transport of samples timed out, ask the office",
+    ],
+)
+def test_what_a_site_says_through_sbatch_is_a_refusal_whatever_its_words(words: str) -> None:
+    failure = "sbatch: error: Batch job submission failed: Unspecified error"
+    with pytest.raises(SubmissionRefused, match=words):
+        SLURM.parse_submit(ShellResult(1, "", f"sbatch: error: {words}\n{failure}\n"), REQUEST)
 
 
 @pytest.mark.parametrize("name", ["alpha", "beta"])

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cigri.drivers import BatchRequest, Capacity, Driver, JobControl, RemoteJob, parse_options
+from cigri.drivers import BatchRequest, Capacity, Driver, JobControl, RemoteJob, parse_options, submission_failed
 from cigri.drivers.gridengine.backend_options import BACKEND, read_backend
 from cigri.drivers.gridengine.node_selection import requests
 from cigri.drivers.gridengine.nodes import QUESTIONS, read_nodes
@@ -53,8 +53,11 @@ tac -- "$file" && echo END; } | awk -F: -v owner="$(id -un)" -v oldest=$(($(date
 
 REFUSED = re.compile(r"^Unable to run job: .*\nExiting\.\n", re.MULTILINE | re.DOTALL)
 TOO_LARGE = re.compile(r"a job with more than (\d+) tasks")
-# After these words it is not known whether the qmaster took the request.
-NO_GRID_ENGINE = re.compile(r"commlib|failed receiving|unable to (send|contact)|timeout|got \w+ error", re.I)
+# After these sentences of Grid Engine it is not known whether the qmaster took the request. Sites' own words are none.
+NO_GRID_ENGINE = re.compile(
+    r"^error: commlib error|^Unable to run job: (failed receiving gdi|unable to (send message to|contact) qmaster)",
+    re.MULTILINE,
+)
 SAID_OF_CANCELLED = re.compile(
     r"\S+ has (registered|deleted) (the )?job.*|job \d+ is already in deletion"
     r"|(denied: )?job \S+ (task \S+ )?does not exist"
@@ -141,8 +144,10 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
         if answer.status != 0 and REFUSED.search(answer.err) and not NO_GRID_ENGINE.search(message):
             largest = TOO_LARGE.search(message)
             raise ArrayTooLarge(message, int(largest[1])) if largest else SubmissionRefused(message)
+        if answer.status != 0:
+            raise submission_failed("qsub", answer.status, answer.out, answer.err)
         array = re.search(rf"^(\d+)\.1-{request.size}:1\n\Z", answer.out, re.MULTILINE)
-        if answer.status != 0 or not array:
+        if not array:
             raise unreadable("qsub", answer)
         return {index: f"{array[1]}.{index}" for index in range(1, request.size + 1)}
 

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from cigri.drivers import BatchRequest, Capacity, Driver, JobControl, RemoteJob, parse_options
+from cigri.drivers import BatchRequest, Capacity, Driver, JobControl, RemoteJob, parse_options, submission_failed
 from cigri.drivers.oar.backend_options import BACKEND
 from cigri.drivers.oar.node_selection import sql
 from cigri.drivers.oar.nodes import NODE_PROPERTY, read_nodes
@@ -41,7 +41,7 @@ cigri_list() {{ # options of oarstat, condition; where there is no such job a re
 AWAKE = f'{OAR_LISTS}cigri_list "" "job_id = 0" >/dev/null\n'
 
 REFUSALS = frozenset({4, 5, 6, 7, 8, 10, 16, 17, 18, *range(226, 256)})  # exit statuses of oarsub
-NO_DATABASE = re.compile(r"DBD|DBI|database|connect", re.IGNORECASE)
+NO_DATABASE = re.compile(r"\[IOlib\]|DBD::|DBI connect|DB connection error")
 NEWS = re.compile(
     r"^(Simple array job submission is used|\[ADMISSION RULE\] (?!Error).*|OAR_JOB_ID=-\d+)\n", re.MULTILINE
 )
@@ -151,9 +151,12 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
         if not ended:
             raise unreadable("oarsub", answer)
         ids = sorted(map(int, re.findall(r"^OAR_JOB_ID=(\d+)$", answer.out, re.MULTILINE)))
-        message = NEWS.sub("", answer.out[: ended.start()]).strip()
+        said = answer.out[: ended.start()]
+        message = NEWS.sub("", said).strip()
         if not ids and int(ended[1]) in REFUSALS and message and not NO_DATABASE.search(message):
             raise SubmissionRefused(message)
+        if int(ended[1]) != 0 and not ids:
+            raise submission_failed("oarsub", int(ended[1]), said, answer.err)
         if int(ended[1]) != 0 or len(set(ids)) != request.size:
             raise unreadable("oarsub", answer)
         return {index: str(job) for index, job in enumerate(ids, start=1)}

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cigri.drivers import BatchRequest, Capacity, Driver, JobControl, RemoteJob, parse_options
+from cigri.drivers import BatchRequest, Capacity, Driver, JobControl, RemoteJob, parse_options, submission_failed
 from cigri.drivers.slurm.backend_options import BACKEND
 from cigri.drivers.slurm.node_selection import select
 from cigri.drivers.slurm.nodes import SINFO, read_nodes
@@ -66,8 +66,13 @@ GONE = re.compile(r"Invalid job id specified|already completing or completed")
 NOTHING_TO_DO = re.compile(
     rf"{GONE.pattern}|already finished|Unexpected message received for job|is pending execution|is not suspended"
 )
-# After these words it is not known whether the controller took the request.
-NO_SLURM = re.compile(r"unable to contact|timed out|communication|transport|zero bytes|receive|temporar", re.I)
+# After these sentences of Slurm it is not known whether the controller took the request. Sites' own words are none.
+NO_SLURM = re.compile(
+    r"Batch job submission failed: (Unable to contact slurm controller|Communication (connection|shutdown) failure"
+    r"|Message (send|receive) failure|Socket timed out on send/recv operation|Zero Bytes were transmitted or received"
+    r"|Unexpected message received|Transport endpoint is not connected|Connection (refused|timed out|reset by peer)"
+    r"|(Slurm|Resource) temporarily una)"
+)
 
 # Linux takes at most 131,072 bytes in one word of a command.
 NAMES_AT_ONCE = 1000
@@ -129,8 +134,10 @@ cigri_nodes() {
         is_told = "sbatch: error:" in answer.err and answer.err.endswith("\n")
         if answer.status != 0 and is_told and not NO_SLURM.search(answer.err):
             raise _refusal(answer, request)
+        if answer.status != 0:
+            raise submission_failed("sbatch", answer.status, answer.out, answer.err)
         array = re.search(rf"^(\d+)(?:;\S+)?\n{END_OF_ANSWER}\n\Z", answer.out, re.MULTILINE)
-        if answer.status != 0 or not array:
+        if not array:
             raise unreadable("sbatch", answer)
         return {index: f"{array[1]}_{index}" for index in range(1, request.size + 1)}
 

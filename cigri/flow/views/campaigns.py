@@ -29,7 +29,10 @@ from cigri.tables.jobs import Job
 from cigri.tables.tasks import TaskCount
 
 PARCELS = ("uncollected", "uncollected_bytes", "collected", "lost")
-OBSTACLES = ("CLUSTER_SET_ASIDE", "RESULTS_DOUBTED", "PROLOGUE_FAILED", "EPILOGUE_FAILED", *HALT_PROBLEMS)
+OBSTACLES = (
+    *("CLUSTER_SET_ASIDE", "SUBMISSION_FAILED", "RESULTS_DOUBTED", "PROLOGUE_FAILED", "EPILOGUE_FAILED"),
+    *HALT_PROBLEMS,
+)
 
 
 def list_campaigns(

@@ -311,7 +311,11 @@ def _shares(errors: int) -> Select[*tuple[Any, ...]]:
             part.width,
             part.max_jobs,
             func.coalesce(forecast.ratio, 1.0 / part.width).label("ratio"),
-            or_(part.errors >= errors, and_(part.doubted_below.is_not(None), part.done == 0)).label("is_on_trial"),
+            or_(
+                part.errors >= errors,
+                part.failed_sends > 0,
+                and_(part.doubted_below.is_not(None), part.done == 0),
+            ).label("is_on_trial"),
             forecast.keep,
             forecast.send,
             (part.done + case((part.speed.is_not(None), FEWEST_FOR_SPEED), else_=0)).label("proven"),

@@ -1,0 +1,126 @@
+"""What a cluster says to a submission that fails belongs to the campaign whose it was, and to nobody else."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from cigri.drivers import BatchRequest
+from cigri.drivers.local import LocalDriver
+from cigri.endpoints.campaigns import find_campaign, list_shares
+from cigri.flow.event_fixes import fix_events
+from cigri.flow.views.campaigns import grid_time
+from cigri.identity.callers import Caller
+from cigri.presentation.run_status import run_status
+from tests.grid import Grid
+
+BANNER = "Welcome to dahu.\n  arrays are switched off here"
+REFUSES = "printf '%s\\n' 'Welcome to dahu.' '  arrays are switched off here' >&2; exit 1"
+OPEN = "SELECT code, subject, level::text, message FROM events WHERE closed_at IS NULL ORDER BY id"
+
+
+@pytest.fixture
+def wrapped(local: Grid, monkeypatch: pytest.MonkeyPatch) -> Grid:
+    """A cluster whose command of submission is the site's own, which likes no array of two or more."""
+    say = LocalDriver.submit
+
+    def submit(driver: LocalDriver, request: BatchRequest) -> str:
+        return say(driver, request) if request.size < 2 else f"( {REFUSES} )"
+
+    monkeypatch.setattr(LocalDriver, "submit", submit)
+    return local
+
+
+def later(grid: Grid) -> None:
+    """As if the campaign's pause on the cluster were over."""
+    with grid.database.begin() as conn:
+        conn.execute(text("UPDATE campaign_clusters SET blocked_until = now() WHERE blocked_until IS NOT NULL"))
+
+
+def pause(grid: Grid) -> float:
+    """In seconds, of the only campaign."""
+    return float(grid.one("SELECT extract(epoch FROM blocked_until - now()) FROM campaign_clusters"))
+
+
+def tried(grid: Grid, times: int) -> bool:
+    return bool(grid.one("SELECT max(failed_sends) FROM campaign_clusters") == times)
+
+
+def test_words_that_nobody_knows_are_a_refusal_the_third_time(wrapped: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LocalDriver, "submit", lambda driver, request: f"( {REFUSES} )")
+    campaign = wrapped.submit(["1", "2", "3"])
+    wrapped.run_until(lambda: tried(wrapped, 1))
+    assert 5 < pause(wrapped) <= 10
+    [said] = wrapped.rows(OPEN)
+    assert (said["code"], said["subject"], said["level"]) == ("SUBMISSION_FAILED", "campaign 1 on here", "error")
+    assert said["message"].startswith("try 1 of 3 to submit its jobs failed, the next is at ")
+    assert said["message"].endswith(f"local batch system (exit status 1): {BANNER}")
+    for _ in range(3):
+        wrapped.cycle()
+    assert wrapped.one("SELECT count(*) FROM batches") == 1
+    later(wrapped)
+    wrapped.run_until(lambda: tried(wrapped, 2))
+    assert 15 < pause(wrapped) <= 20
+    later(wrapped)
+    wrapped.run_until(lambda: tried(wrapped, 3))
+    assert 50 < pause(wrapped) <= 60
+    [said] = wrapped.rows(OPEN)
+    assert (said["code"], said["subject"]) == ("CLUSTER_SET_ASIDE", "campaign 1 on here")
+    assert said["message"].startswith("its jobs are refused; ")
+    assert said["message"].endswith(BANNER)
+    assert wrapped.one("SELECT failures FROM clusters") == 0
+    assert wrapped.counts() == {"waiting": 3}
+    assert wrapped.one("SELECT sum(deaths + failures) FROM tasks") == 0
+    files = Path(wrapped.site.config["directory"]) / wrapped.one("SELECT key FROM grid")
+    assert list(files.glob("c*/*")) == []
+    assert campaign == 1
+
+
+def test_a_campaign_that_the_cluster_takes_goes_on_beside_one_that_it_refuses(wrapped: Grid) -> None:
+    wrapped.submit(["1", "2"])
+    wrapped.run_until(lambda: tried(wrapped, 1))
+    other = wrapped.submit(["1"])
+    wrapped.run_until(lambda: wrapped.one("SELECT ended_at IS NOT NULL FROM campaigns WHERE id = :id", id=other))
+    assert {row["code"] for row in wrapped.rows(OPEN)} == {"SUBMISSION_FAILED"}
+
+
+def test_a_submission_that_succeeds_heals_what_failed_before(wrapped: Grid) -> None:
+    wrapped.submit(["1", "2"])
+    wrapped.run_until(lambda: tried(wrapped, 1))
+    later(wrapped)
+    wrapped.run_to_end()  # one job on trial, then the other: no array
+    assert wrapped.rows(OPEN) == []
+    assert tried(wrapped, 0)
+    wrapped.assert_each_ran_once(2)
+
+
+def test_a_person_has_it_tried_again_at_once(wrapped: Grid) -> None:
+    wrapped.submit(["1", "2"])
+    wrapped.run_until(lambda: tried(wrapped, 1))
+    with wrapped.database.begin() as conn:
+        (event,) = conn.scalars(text("SELECT id FROM events WHERE code = 'SUBMISSION_FAILED'"))
+        assert fix_events(conn, [event], Caller(wrapped.site.user), resubmit=False) == 1
+    assert tried(wrapped, 0)
+    wrapped.run_until(lambda: wrapped.one("SELECT count(*) FROM batches") == 2)
+
+
+def test_what_the_queue_has_was_submitted_whatever_is_said(local: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+    say = LocalDriver.submit
+    monkeypatch.setattr(LocalDriver, "submit", lambda driver, request: f"{say(driver, request)} >/dev/null; {REFUSES}")
+    local.submit(["1", "2", "3"])
+    local.run_to_end()
+    local.assert_each_ran_once(3)
+    assert local.rows("SELECT code FROM events WHERE level <> 'info'") == []
+
+
+def test_why_nothing_runs_is_told_in_the_clusters_words(wrapped: Grid) -> None:
+    campaign = wrapped.submit(["1", "2"])
+    wrapped.run_until(lambda: tried(wrapped, 1))
+    with wrapped.database.begin() as conn:
+        caller = Caller(wrapped.site.user)
+        found = find_campaign(conn, campaign)
+        [part] = list_shares(conn, caller, found)
+        told = run_status(found, part, grid_time(conn))
+    assert told.state == "set aside"
+    assert BANNER in told.explanation
+    assert found.errors == 1

@@ -133,11 +133,12 @@ class DatabaseFull(DatabaseUnavailable):
 
 
 class TransportError(CigriError):
-    """A cluster could not be spoken to."""
+    """A cluster could not be spoken to; `is_front_end`: its front-end is away, or was, whoever speaks to it."""
 
-    def __init__(self, cluster: str, message: str) -> None:
+    def __init__(self, cluster: str, message: str, *, is_front_end: bool = False) -> None:
         super().__init__(f"{cluster}: {message}")
         self.cluster = cluster
+        self.is_front_end = is_front_end
 
 
 class ClusterUnreachable(TransportError):

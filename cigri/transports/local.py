@@ -82,6 +82,10 @@ class ProcessStream:
     def is_open(self) -> bool:
         return self._process.poll() is None
 
+    @property
+    def is_cut_off(self) -> bool:
+        return False
+
     def send(self, data: bytes, deadline: float) -> None:
         unsent = memoryview(data)
         while unsent:

@@ -55,6 +55,10 @@ class ShellStreams(Protocol):
     def is_open(self) -> bool:
         """False once the process is known to be gone."""
 
+    @property
+    def is_cut_off(self) -> bool:
+        """True once the connection is gone over which it was spoken to, and not the process alone."""
+
     def send(self, data: bytes, deadline: float) -> None:
         """Write all of it; raise TimeoutError, or ConnectionError when the other end is gone."""
 
@@ -103,7 +107,8 @@ class PersistentShell:
             ) from None
         except (OSError, EOFError):
             refused = f"sudo -n -u {self.user} refused" if "sudo: " in err.text else f"no shell of {self.user}"
-            raise ClusterUnreachable(self.cluster, f"{refused}{_said(out, err)}") from None
+            message, is_cut_off = f"{refused}{_said(out, err)}", self._stream.is_cut_off
+            raise ClusterUnreachable(self.cluster, message, is_front_end=is_cut_off) from None
 
     def run(self, script: str, deadline: float, sent: bytes = b"") -> RawShellResult:
         """Run sh text; one that was not taken whole does not run. `sent` is its stdin, of which a part may come."""
@@ -119,7 +124,7 @@ class PersistentShell:
                     self.cluster, f"the shell of {self.user} did not take a file: {error}"
                 ) from None
             message = f"the shell of {self.user} did not take the script, nothing was run: {error}"
-            raise ClusterUnreachable(self.cluster, message) from None
+            raise ClusterUnreachable(self.cluster, message, is_front_end=self._stream.is_cut_off) from None
         out, err = _ScriptOutput(mark), _ScriptOutput(mark)
         try:
             self._receive(out, err, deadline)
@@ -133,7 +138,7 @@ class PersistentShell:
             raise RemoteOutcomeUnknown(self.cluster, message) from None
         except (OSError, EOFError):
             message = f"the connection was lost while a script of {self.user} ran{_said(out, err)}"
-            raise RemoteOutcomeUnknown(self.cluster, message) from None
+            raise RemoteOutcomeUnknown(self.cluster, message, is_front_end=self._stream.is_cut_off) from None
         return RawShellResult(out.status, out.data, err.data)
 
     def _receive(self, out: "_ScriptOutput", err: "_ScriptOutput", deadline: float) -> None:

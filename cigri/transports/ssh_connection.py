@@ -17,6 +17,7 @@ from cigri.transports.shell_pool import SessionRefused, ShellPool
 from cigri.transports.ssh_login import SshConnectError, SshConnector
 
 CHANNEL_CHUNK = 1 << 18
+END_OF_CONNECTION = 0.2  # seconds in which a connection that was lost under a session is known to be
 BACKSTOP = 1.0  # seconds after a deadline at which a connection that still holds a caller is cut
 
 
@@ -34,9 +35,10 @@ class ConnectionGate:
         if not self._lock.acquire(timeout=max(0.0, deadline - arrived)):
             raise SshConnectError("another attempt to connect to the same host has not ended in time")
         try:
-            for failed, text in (self._failures.get(key, (0.0, "")) for key in ("", login)):
+            for key in ("", login):
+                failed, text = self._failures.get(key, (0.0, ""))
                 if failed >= arrived:
-                    raise SshConnectError(text)
+                    raise SshConnectError(text, is_network=not key)
             yield
         except SshConnectError as error:
             self._failures["" if error.is_network else login] = (time.monotonic(), str(error))
@@ -96,7 +98,7 @@ class SshAccountConnection:
         try:
             transport = self._connected(deadline)
         except SshConnectError as error:
-            raise ClusterUnreachable(self._cluster, str(error)) from None
+            raise ClusterUnreachable(self._cluster, str(error), is_front_end=error.is_network) from None
         command = "exec sh -s" if user == self._login else f"exec sudo -n -H -u {shlex.quote(user)} -- sh -s"
         channel = self._open_channel(transport, deadline)
         try:
@@ -165,6 +167,12 @@ class ChannelStream:
     def is_open(self) -> bool:
         transport = self._channel.get_transport()
         return transport.is_active() and not self._has_ended()
+
+    @property
+    def is_cut_off(self) -> bool:
+        transport = self._channel.get_transport()
+        transport.join(END_OF_CONNECTION)  # it ends its sessions before itself
+        return not transport.is_active()
 
     def send(self, data: bytes, deadline: float) -> None:
         position = 0

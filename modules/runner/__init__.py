@@ -161,7 +161,7 @@ def _serve(
         if prepared:
             _submit(tools, cluster, key, user, prepared, report)
     except (TransportError, UnreadableOutput) as error:
-        is_away = _blame(tools, cluster, user, str(error))
+        is_away = _blame(tools, cluster, user, error)
         if is_away:
             away.set()
         if isinstance(error, ClusterUnreachable):
@@ -175,21 +175,25 @@ def _serve(
     return report
 
 
-def _blame(tools: PassContext, cluster: ClusterRow, user: str, message: str) -> bool:
+def _blame(tools: PassContext, cluster: ClusterRow, user: str, error: TransportError | UnreadableOutput) -> bool:
     """Is it the cluster that is away (True), or does only this user's account give no sense?"""
+    is_away = (isinstance(error, TransportError) and error.is_front_end) or _is_away(tools, cluster, user)
+    with tools.database.begin() as conn:
+        if is_away:
+            put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error))
+        else:
+            put_account_failure(conn, cluster, user, str(error))
+    return is_away
+
+
+def _is_away(tools: PassContext, cluster: ClusterRow, user: str) -> bool:
+    """Whether the visitor is not answered either, or is this very account."""
     visitor = tools.gateway.monitoring_account(cluster)
     try:
         tools.gateway.request(cluster, visitor, ProbeBatchSystem())
     except (TransportError, UnreadableOutput):
-        is_away = True
-    else:
-        is_away = user == visitor
-    with tools.database.begin() as conn:
-        if is_away:
-            put_failure(conn, cluster, "CLUSTER_UNREACHABLE", message)
-        else:
-            put_account_failure(conn, cluster, user, message)
-    return is_away
+        return True
+    return user == visitor
 
 
 def _prepare(

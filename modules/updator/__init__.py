@@ -122,13 +122,20 @@ def _look(tools: PassContext, cluster: ClusterRow, key: str, relisted: Sequence[
 
 
 def _ask_user(tools: PassContext, cluster: ClusterRow, key: str, account: VisitedAccount) -> PassReport:
-    """What the jobs of one user do; an account that hangs or is refused is no fault of the cluster."""
+    """What the jobs of one user do; an account that hangs or is refused is no fault of the cluster.
+
+    A connection that was lost is no fault of the account.
+    """
     report: PassReport = Counter()
     try:
         asked = _questions(tools, cluster, key, account)
         answers = tools.gateway.request_all(cluster, account.name, asked.orders())
         problems = _take_in(tools, cluster, key, account, asked, answers, report)
     except (TransportError, UnreadableOutput) as error:
+        if isinstance(error, TransportError) and error.is_front_end:
+            with tools.database.begin() as conn:
+                put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error))
+            return report
         problems = [str(error)]
     except DatabaseUnavailable:
         raise

@@ -13,7 +13,7 @@ from cigri.flow.clusters import ClusterRow
 from cigri.gateway.transport_gateway import TransportGateway
 from cigri.shell.results import ShellResult
 from cigri.transports.persistent_shell import LARGEST_ANSWER
-from modules import updator
+from modules import campaign_schedulers, metascheduler, runner, updator
 from tests.grid import Grid, until
 
 
@@ -137,6 +137,51 @@ def test_an_account_that_talks_nonsense_is_its_own_users_trouble(running: Grid) 
         updator.run_once(odd)
         assert not running.rows("SELECT 1 FROM events WHERE closed_at IS NULL")
     (Path(running.place) / "go").touch()
+
+
+class CutOff(TransportGateway):
+    """The account `ghost` is another name of ours; while its scripts run the connection is lost."""
+
+    is_cut_off = True
+
+    def run(self, cluster: ClusterRow, user: str, script: str) -> ShellResult:
+        if user == "ghost" and self.is_cut_off:
+            raise RemoteOutcomeUnknown(cluster.name, "the connection was lost", is_front_end=True)
+        return super().run(cluster, self.monitoring_account(cluster), script)
+
+
+FRONT_END_AWAY = [
+    {"code": "CLUSTER_UNREACHABLE", "subject": "cluster here", "message": "here: the connection was lost"}
+]
+SAID_OF_FRONT_END = "SELECT code, subject, message FROM events WHERE closed_at IS NULL"
+
+
+def test_a_connection_lost_while_an_account_is_asked_is_no_fault_of_it(running: Grid) -> None:
+    with running.database.begin() as conn:
+        conn.exec_driver_sql("UPDATE batches SET local_user = 'ghost'")
+    with closing(CutOff()) as gateway:
+        cut_off = running.tools._replace(gateway=gateway)
+        updator.run_once(cut_off)
+        assert running.rows(SAID_OF_FRONT_END) == FRONT_END_AWAY
+        assert running.one("SELECT failures FROM clusters") == 1
+        gateway.is_cut_off = False
+        with running.database.begin() as conn:
+            conn.exec_driver_sql("UPDATE clusters SET blocked_until = now() - interval '1 s'")
+        updator.run_once(cut_off)
+        assert running.rows(SAID_OF_FRONT_END) == []
+        assert running.one("SELECT failures FROM clusters") == 0
+    (Path(running.place) / "go").touch()
+
+
+def test_a_connection_lost_while_jobs_are_submitted_is_no_fault_of_their_account(local: Grid) -> None:
+    campaign = local.submit(["1"])
+    with local.database.begin() as conn:
+        conn.exec_driver_sql(f"UPDATE campaigns SET grid_user = 'ghost' WHERE id = {campaign}")
+    for module in (updator, metascheduler, campaign_schedulers):
+        module.run_once(local.tools)
+    with closing(CutOff()) as gateway:
+        runner.run_once(local.tools._replace(gateway=gateway))
+    assert local.rows(SAID_OF_FRONT_END) == FRONT_END_AWAY
 
 
 class Flooding(TransportGateway):

@@ -93,9 +93,19 @@ def test_a_connection_lost_in_the_middle_leaves_the_outcome_unknown(
         wait_until((tmp_path / "running").exists, "the script runs")
         for pid in sshd.sessions():
             os.kill(pid, signal.SIGKILL)
-        with pytest.raises(RemoteOutcomeUnknown, match="connection was lost"):
+        with pytest.raises(RemoteOutcomeUnknown, match="connection was lost") as lost:
             running.result()
+    assert lost.value.is_front_end
     assert transport.run("echo again", TIMEOUT).out == "again\n"
+
+
+def test_a_shell_that_ends_in_the_middle_is_its_users_own_trouble(
+    sshd: Sshd, connections: SshConnections, me: str
+) -> None:
+    transport = connections.transport("alpha", sshd.address(), me)
+    with pytest.raises(RemoteOutcomeUnknown, match="connection was lost") as lost:
+        transport.run("kill -9 0", TIMEOUT)
+    assert not lost.value.is_front_end
 
 
 def test_an_idle_connection_that_died_is_opened_again_without_an_error(

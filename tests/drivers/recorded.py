@@ -156,6 +156,8 @@ def are_killed(read: object) -> bool:
     return {job.state for job in jobs(read, "-many").values()} == {RemoteJobState.KILLED}
 
 
+STALE_PRELOAD = "ERROR: ld.so: object '/opt/gone.so' from LD_PRELOAD cannot be preloaded: ignored.\n"
+"""What each command of a session says on stderr whose profile names a library that is gone."""
 POINTS: dict[str, Callable[[object], bool]] = {
     "probe": lambda read: isinstance(read, str) and bool(read),
     "capacity": adds_up,

@@ -10,6 +10,7 @@ from cigri.drivers import BatchRequest, Capacity, RemoteJob, RemoteJobState, loa
 from cigri.drivers.gridengine import END
 from cigri.errors import ArrayTooLarge, SubmissionFailed, SubmissionRefused, UnreadableOutput
 from cigri.shell.results import ShellResult
+from tests.drivers.recorded import STALE_PRELOAD
 
 REPLIES = Path(__file__).parents[1] / "replies" / "gridengine"
 GRID_ENGINE = load("gridengine", {})
@@ -94,6 +95,19 @@ def test_what_a_site_says_through_qsub_is_a_refusal_whatever_its_words() -> None
     said = "Unable to run job: your project is in a timeout, and unable to contact you.\nExiting.\n"
     with pytest.raises(SubmissionRefused, match="timeout"):
         GRID_ENGINE.parse_submit(ShellResult(1, "", said), REQUEST)
+
+
+def test_of_commands_that_fail_for_what_is_gone_only_grid_engines_own_words_count() -> None:
+    gone = 'denied: job "7777777" does not exist\n'
+    done = "alice has registered the job-array task 62.1 for deletion\n"
+    GRID_ENGINE.parse_cancel(ShellResult(0, f"{done}{END}\n", STALE_PRELOAD))
+    GRID_ENGINE.parse_cancel(ShellResult(1, f"{gone}{END}\n", STALE_PRELOAD))
+    GRID_ENGINE.parse_cancel(ShellResult(1, f"{END}\n", STALE_PRELOAD + gone))
+    GRID_ENGINE.parse_control(ShellResult(0, f"modified hold of job-array task 62.40\n{END}\n", STALE_PRELOAD))
+    lost = "error: commlib error: got select error (Connection refused)\n"
+    for out, said in ((f"{END}\n", STALE_PRELOAD), (f"{done}{END}\n", lost), (f"what?\n{END}\n", ""), (done, "")):
+        with pytest.raises(UnreadableOutput):
+            GRID_ENGINE.parse_cancel(ShellResult(1, out, said))
 
 
 STATES = {

@@ -15,6 +15,7 @@ from cigri.drivers import BatchRequest, Capacity, JobControl, RemoteJob, RemoteJ
 from cigri.drivers.oar.output_parsing import END_OF_OAR_ANSWER
 from cigri.errors import ConfigError, SubmissionFailed, SubmissionRefused, UnreadableOutput
 from cigri.shell.results import ShellResult
+from tests.drivers.recorded import STALE_PRELOAD
 
 OAR = load("oar", {})
 TAG = "cigri-7-1"
@@ -171,6 +172,25 @@ def test_a_rule_that_speaks_of_a_database_is_a_refusal_as_any_other() -> None:
     said = f"You must connect to the database of projects first\n{END_OF_OAR_ANSWER} 254\n"
     with pytest.raises(SubmissionRefused, match="connect to the database of projects first"):
         OAR.parse_submit(ShellResult(0, said, ""), REQUEST)
+
+
+def test_what_is_said_of_a_stale_library_does_not_hide_the_words_of_a_rule() -> None:
+    said = f"{STALE_PRELOAD}[ADMISSION RULE] not with a deploy job\n"
+    with pytest.raises(SubmissionFailed, match="not with a deploy job"):
+        OAR.parse_submit(ShellResult(0, f"{said}{END_OF_OAR_ANSWER} 254\n", ""), REQUEST)
+
+
+def test_of_a_control_only_oars_own_complaints_count_on_standard_error() -> None:
+    sent = f"[5] Hold request was sent to the OAR server.\n{END_OF_OAR_ANSWER}\n"
+    OAR.parse_control(ShellResult(0, sent, STALE_PRELOAD))
+    OAR.parse_control(ShellResult(0, f"{END_OF_OAR_ANSWER}\n", "/!\\ Cannot hold 5 : this job does not exist.\n"))
+    for out, said in (
+        (f"{END_OF_OAR_ANSWER}\n", STALE_PRELOAD),
+        (sent, "/!\\ Cannot hold 6 : you are not the right user.\n"),
+        (sent, "DB connection error, exiting.\n"),
+    ):
+        with pytest.raises(UnreadableOutput):
+            OAR.parse_control(ShellResult(0, out, said))
 
 
 KILL = ("FRAG_JOB_REQUEST", "SEND_KILL_JOB", "SWITCH_INTO_ERROR_STATE")

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 import pytest
 
 from cigri.drivers import names
-from cigri.errors import SubmissionRefused, UnreadableOutput
+from cigri.errors import BatchSystemError, SubmissionRefused, UnreadableOutput
 from cigri.shell.results import ShellResult
-from tests.drivers.recorded import VOID, Recorded, find, find_all, load_driver, points, read
+from tests.drivers.recorded import STALE_PRELOAD, VOID, Recorded, find, find_all, load_driver, points, read
 
 ALL = find_all()
 PAGE = "<!DOCTYPE html>\n<html><head><title>503</title></head><body><h1>Service Unavailable</h1></body></html>\n"
 BANNER = "Welcome to the cluster!\n\n  * 12 updates can be applied\nLast login: Fri Nov 20 13:00:01 2026\n"
+NOISE = 3 * STALE_PRELOAD
 FOREIGN = [
     ShellResult(0, "", ""),
     ShellResult(1, "", ""),
@@ -61,6 +62,16 @@ def test_nothing_is_concluded_from_a_broken_answer(one: Recorded) -> None:
         is_same_refusal = isinstance(whole, SubmissionRefused) and isinstance(found, SubmissionRefused)
         is_same = found == whole and (one.method not in VOID or answer.out.strip())
         assert isinstance(found, UnreadableOutput) or is_same or is_same_refusal, (answer, found)
+
+
+@pytest.mark.parametrize("one", ALL, ids=name)
+def test_what_every_command_of_a_session_says_on_standard_error_changes_nothing(one: Recorded) -> None:
+    driver = load_driver(one.driver)
+    if one.answer is None:
+        return
+    whole, noisy = (read(driver, one.method, one.answer._replace(err=said + one.answer.err)) for said in ("", NOISE))
+    is_same_refusal = isinstance(whole, BatchSystemError) and type(noisy) is type(whole)
+    assert is_same_refusal or noisy == whole
 
 
 @pytest.mark.parametrize("driver", names())

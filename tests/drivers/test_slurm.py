@@ -15,7 +15,7 @@ from cigri.drivers.slurm import END_OF_ALL
 from cigri.drivers.slurm.output_parsing import END_OF_ANSWER, SACCT_HEADER, SLURM_STATES, SQUEUE_HEADER
 from cigri.errors import ArrayTooLarge, ConfigError, SubmissionFailed, SubmissionRefused, UnreadableOutput
 from cigri.shell.results import ShellResult
-from tests.drivers.recorded import REPLIES, read_answer
+from tests.drivers.recorded import REPLIES, STALE_PRELOAD, read_answer
 
 SLURM = load("slurm", {})
 TAG = "cigri-7-1"
@@ -391,6 +391,15 @@ def test_a_cancel_is_taken_or_an_error() -> None:
     ):
         with pytest.raises(UnreadableOutput):
             SLURM.parse_cancel(answer)
+
+
+def test_of_commands_that_fail_for_what_is_gone_only_slurms_own_words_count() -> None:
+    gone = "scancel: error: Kill job error on job id 7: Invalid job id specified\n"
+    SLURM.parse_cancel(ShellResult(1, f"{END_OF_ANSWER}\n", STALE_PRELOAD + gone))
+    SLURM.parse_control(ShellResult(1, f"{END_OF_ANSWER}\n", f"{STALE_PRELOAD}7_1: Invalid job id specified\n"))
+    for said in (STALE_PRELOAD, f"{STALE_PRELOAD}{gone}scancel: error: Unable to contact slurm controller\n"):
+        with pytest.raises(UnreadableOutput):
+            SLURM.parse_cancel(ShellResult(1, f"{END_OF_ANSWER}\n", said))
 
 
 def test_a_control_is_taken_or_a_clear_error() -> None:

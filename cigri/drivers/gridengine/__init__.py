@@ -222,19 +222,23 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
         return f"Grid Engine {version[2]}" if version[1] == "SGE" else f"Grid Engine {version[1]} {version[2]}"
 
     def _each(self, command: str, remote_ids: Sequence[str]) -> str:
-        """The command for so many jobs at a time; its exit status tells nothing, its lines do."""
+        """The command for so many jobs at a time: it fails for one that is gone, too, of which its lines tell."""
         words = list(_words(remote_ids))
         parts = (words[start : start + WORDS_AT_ONCE] for start in range(0, len(words), WORDS_AT_ONCE))
-        lines = [f"{command} {shlex.join(chunk)} 2>&1" for chunk in parts]
-        return self._environment + "\n".join([*lines, f"echo {END}"])
+        lines = [f"{command} {shlex.join(chunk)} || status=$?" for chunk in parts]
+        return self._environment + "\n".join(["status=0", *lines, f"echo {END}", "exit $status"])
 
 
 def _check(command: str, answer: ShellResult, harmless: re.Pattern[str]) -> None:
-    """Each line must be one that says done, or nothing to do."""
-    lines = answer.out.removesuffix(f"{END}\n").splitlines()
-    is_whole = answer.status == 0 and answer.out.endswith(f"{END}\n")
-    wrong = [line for line in lines if line.strip() and not harmless.fullmatch(line.strip())]
-    if not is_whole or wrong:
+    """Each line of stdout must be one that says done, or nothing to do; so must one of a command that has failed.
+
+    What else stands on stderr explains: there each command of a session may say the same, whatever it does.
+    """
+    lines = [line.strip() for line in answer.out.removesuffix(f"{END}\n").splitlines() if line.strip()]
+    wrong = [line for line in lines if not harmless.fullmatch(line)]
+    is_done = answer.status == 0 or any(map(harmless.fullmatch, [*lines, *map(str.strip, answer.err.splitlines())]))
+    is_whole = answer.out.endswith(f"{END}\n") and not NO_GRID_ENGINE.search(answer.err)
+    if wrong or not (is_done and is_whole):
         raise unreadable(command, answer._replace(err="\n".join([*wrong[:5], answer.err])))
 
 

@@ -43,10 +43,12 @@ AWAKE = f'{OAR_LISTS}cigri_list "" "job_id = 0" >/dev/null\n'
 REFUSALS = frozenset({4, 5, 6, 7, 8, 10, 16, 17, 18, *range(226, 256)})  # exit statuses of oarsub
 NO_DATABASE = re.compile(r"\[IOlib\]|DBD::|DBI connect|DB connection error")
 NEWS = re.compile(
-    r"^(Simple array job submission is used|\[ADMISSION RULE\] (?!Error).*|OAR_JOB_ID=-\d+)\n", re.MULTILINE
+    r"^(Simple array job submission is used|\[ADMISSION RULE\] (?!Error).*|OAR_JOB_ID=-\d+|ERROR: ld\.so: .*)\n",
+    re.MULTILINE,
 )
 # Of oarhold and oarresume, also when the job is gone or is so already.
 TAKEN = re.compile(r"request was sent|this job does not exist|is not in the (right|Hold or Suspended) state")
+COMPLAINT = "/!\\"
 ALIVE = "state NOT IN ('Terminated', 'Error')"
 
 T = TypeVar("T")
@@ -209,15 +211,17 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
             JobControl.SUSPEND: "oarhold -r",
             JobControl.RESUME: "oarresume",
         }[verb]
-        lines = [
-            f"{command} {' '.join(str(int(remote_id)) for remote_id in chunk)} 2>&1" for chunk in _chunks(remote_ids)
-        ]
+        lines = [f"{command} {' '.join(str(int(remote_id)) for remote_id in chunk)}" for chunk in _chunks(remote_ids)]
         return AWAKE + "\n".join([*lines, f"echo {END_OF_OAR_ANSWER}"])
 
     def parse_control(self, answer: ShellResult) -> None:
+        """Of what stands on stderr only OAR's own complaints count: each command of a session may say more there."""
         *lines, end, _ = ["", "", *answer.out.split("\n")]
+        said = answer.err.splitlines()
+        refused = [line for line in said if line.startswith(COMPLAINT) and not TAKEN.search(line)]
         others = [line for line in lines if line and not TAKEN.search(line)]
-        if answer.status != 0 or end != END_OF_OAR_ANSWER or others:
+        is_taken = any(map(TAKEN.search, [*lines, *said])) and not NO_DATABASE.search(answer.err)
+        if answer.status != 0 or end != END_OF_OAR_ANSWER or others or refused or not is_taken:
             raise unreadable("oarhold or oarresume", answer)
 
     def capacity(self, queue: str) -> str:

@@ -62,6 +62,7 @@ exit $status"""
 NO_ACCOUNTING = "accounting storage is disabled"
 DENIED = re.compile(r"Access/permission denied|Invalid user id")
 GONE = re.compile(r"Invalid job id specified|already completing or completed")
+SAID_BY_SLURM = re.compile(r"scancel: |scontrol: |slurm_\w+ |\d+(_\S+)?: ")
 # "Unexpected message" is how 22.05 suspends a job that it does not know, and also what it says to a dead controller.
 NOTHING_TO_DO = re.compile(
     rf"{GONE.pattern}|already finished|Unexpected message received for job|is pending execution|is not suspended"
@@ -260,8 +261,10 @@ def _each(command: str, words: Iterable[str], proof: str = "") -> str:
 
 
 def _check(command: str, answer: ShellResult, harmless: re.Pattern[str]) -> None:
-    others = [line for line in answer.err.splitlines() if line.strip() and not harmless.search(line)]
-    is_taken = answer.status == 0 or (answer.err.strip() and not others)
+    """Of what stands on stderr only Slurm's own lines count, and those only of a command that has failed."""
+    lines = answer.err.splitlines()
+    others = [line for line in lines if SAID_BY_SLURM.match(line) and not harmless.search(line)]
+    is_taken = answer.status == 0 or (any(map(harmless.search, lines)) and not others)
     if answer.out != f"{END_OF_ANSWER}\n" or not is_taken:
         raise unreadable(command, answer)
 

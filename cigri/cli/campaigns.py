@@ -74,6 +74,7 @@ NEXT_STEPS = {
     "OUTPUTS_TOO_LARGE": "`gridget` brings them from where they are; `gridevents -f -e EVENT` accepts it",
     "AFTER_FAILED": "do what failed again, `gridresume CAMPAIGN --regardless`, or `griddel CAMPAIGN`",
     "SUBMISSION_FAILED": "it is tried again; if what it says is about your description, `griddel CAMPAIGN`, mend it",
+    "JOBS_DO_NOTHING": "look at your home there, and at what your shell reads; it heals once a job works",
     "CLUSTER_SET_ASIDE": "it heals by itself; `gridevents -f -e EVENT` gives the cluster back at once",
 }
 

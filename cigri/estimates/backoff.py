@@ -28,6 +28,8 @@ ACCOUNTS_THAT_ARE_REFUSED = BackOff(5.0, 300.0)
 """Of one user on a cluster that answers others."""
 SUBMISSIONS_THAT_FAIL = BackOff(10.0, 300.0)
 """Of a campaign on a cluster, in words that nobody knows for a refusal; so many as tables say are one."""
+JOBS_THAT_DO_NOTHING = BackOff(10.0, 3600.0)
+"""Of a campaign on a cluster: they die at once, until one of them works."""
 CAMPAIGNS_THAT_BREAK_A_MODULE = BackOff(5.0, 300.0)
 CLUSTERS_THAT_BREAK_A_MODULE = BackOff(5.0, 300.0)
 """A module raises on them: the fault is ours, or a site's own file."""

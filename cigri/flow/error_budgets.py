@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, Connection, and_, bindparam, case, func, null
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from cigri.database import pause_after
-from cigri.estimates.backoff import SUBMISSIONS_THAT_FAIL, campaigns_that_fail_on_a_cluster
+from cigri.estimates.backoff import JOBS_THAT_DO_NOTHING, SUBMISSIONS_THAT_FAIL, campaigns_that_fail_on_a_cluster
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.front_end_stress import add_refusal
 from cigri.formats.units import as_utc
@@ -20,6 +20,7 @@ from cigri.tables.campaigns import CampaignCluster
 
 SET_ASIDE = "CLUSTER_SET_ASIDE"
 NOT_SUBMITTED = "SUBMISSION_FAILED"
+DO_NOTHING = "JOBS_DO_NOTHING"
 MOST_TRIES = 3
 """So many submissions in a row that fail in words that nobody knows are a refusal."""
 
@@ -37,10 +38,11 @@ class ErrorBudgetUpdate(NamedTuple):
 def _healed() -> ReturningUpdate[int]:
     part = CampaignCluster
     campaign_id, cluster_id, failures = (bindparam(name, type_=BigInteger) for name in ("campaign", "here", "failures"))
-    is_counted = or_(part.c.strikes != 0, part.c.failed_sends != 0, part.c.blocked_until.is_not(None))
+    counted = (part.c.strikes, part.c.failed_sends, part.c.idle_deaths)
+    is_counted = or_(*(column != 0 for column in counted), part.c.blocked_until.is_not(None))
     is_odd = or_(part.c.errors != failures, is_counted)
     healed = update(part).where(part.c.campaign_id == campaign_id, part.c.cluster_id == cluster_id, is_odd)
-    values = {"errors": failures, "strikes": 0, "failed_sends": 0, "blocked_until": None}
+    values = {"errors": failures, **dict.fromkeys(("strikes", "failed_sends", "idle_deaths"), 0), "blocked_until": None}
     return healed.values(values).returning(part.c.campaign_id)
 
 
@@ -62,7 +64,7 @@ def update_error_budgets(
         if trial.has_success:
             parameters = {"campaign": campaign_id, "here": cluster_id, "failures": trial.failures}
             if conn.execute(_healed(), parameters).all():
-                close_events(conn, [SET_ASIDE, NOT_SUBMITTED], [subject], "cigri")
+                close_events(conn, [SET_ASIDE, NOT_SUBMITTED, DO_NOTHING], [subject], "cigri")
         elif trial.failures:
             conn.execute(update(part).where(here).values(errors=part.c.errors + trial.failures))
         if not trial.failures:
@@ -147,3 +149,46 @@ def heal_submissions(conn: Connection, cluster_id: int, cluster_name: str, campa
         .returning(part.c.campaign_id)
     ).all()
     close_events(conn, [NOT_SUBMITTED], [f"campaign {row.campaign_id} on {cluster_name}" for row in healed], "cigri")
+
+
+def put_idle_deaths(conn: Connection, cluster_id: int, cluster_name: str, examples: Mapping[int, str]) -> None:
+    """A visit found jobs of these campaigns dead without having done anything, and none that has.
+
+    From the second time in a row on the campaign waits there for its next try, longer each time. Those that were sent
+    with them count once.
+    """
+    part = CampaignCluster
+    pause = pause_after(part.c.idle_deaths, JOBS_THAT_DO_NOTHING)
+    for campaign_id, example in sorted(examples.items()):
+        tried = conn.execute(
+            update(part)
+            .where(part.c.campaign_id == campaign_id, part.c.cluster_id == cluster_id)
+            .where(or_(part.c.blocked_until.is_(None), part.c.blocked_until <= func.now()))
+            .values(
+                idle_deaths=part.c.idle_deaths + 1,
+                blocked_until=case((part.c.idle_deaths > 0, func.now() + pause), else_=part.c.blocked_until),
+            )
+            .returning(part.c.idle_deaths, part.c.blocked_until)
+        ).one_or_none()
+        if tried is None or tried.idle_deaths < 2:
+            continue
+        message = (
+            f"{tried.idle_deaths} times in a row its jobs died at once without having done anything; none is sent "
+            f"there until {as_utc(tried.blocked_until)}, then one at a time until one works; `gridevents --fix` tries "
+            f"at once. The last was {example}"
+        )
+        subject = f"campaign {campaign_id} on {cluster_name}"
+        put_events(conn, [NewEvent(DO_NOTHING, EventLevel.ERROR, subject, message, campaign_id, cluster_id)])
+
+
+def heal_idle_deaths(conn: Connection, cluster_id: int, cluster_name: str, campaigns: Collection[int]) -> None:
+    """Jobs of these campaigns did something there, well or not: those that died before count no longer."""
+    part = CampaignCluster
+    is_alone = and_(part.c.strikes == 0, part.c.failed_sends == 0)
+    healed = conn.execute(
+        update(part)
+        .where(part.c.campaign_id.in_(campaigns), part.c.cluster_id == cluster_id, part.c.idle_deaths > 0)
+        .values(idle_deaths=0, blocked_until=case((is_alone, null()), else_=part.c.blocked_until))
+        .returning(part.c.campaign_id)
+    ).all()
+    close_events(conn, [DO_NOTHING], [f"campaign {row.campaign_id} on {cluster_name}" for row in healed], "cigri")

@@ -83,7 +83,8 @@ class CampaignClusterColumns(TableColumns):
     """A campaign on one of its clusters: settings (ClusterSettings), steps, totals of ended tasks, error budget.
 
     `errors` counts failures since the last success; `strikes` how often in a row the budget was used up; `failed_sends`
-    the submissions in a row that failed in words that nobody knows.
+    the submissions in a row that failed in words that nobody knows; `idle_deaths` the visits in a row that found jobs
+    dead without having done anything.
     Totals (`done`, `seconds`, `squares`, in s and s^2 of successful tasks) are what forecasts are made of;
     `durations` counts the same tasks by duration, in the bins of estimates/durations.py. Of them all, `doubted` tasks
     are left out, which ended within `doubted_below` seconds; that stays known when somebody has said what to do with
@@ -110,7 +111,6 @@ class CampaignClusterColumns(TableColumns):
     squares: Named[float] = Column(server_default="0")
     errors: Named[int] = Column(server_default="0")
     strikes: Named[int] = Column(server_default="0")
-    failed_sends: Named[int] = Column(server_default="0")
     blocked_until: Named[datetime | None]
     durations: Named[list[int]] = Column(ARRAY(BigInteger), server_default="{}")
     doubted: Named[int] = Column(server_default="0")
@@ -135,6 +135,8 @@ class CampaignClusterColumns(TableColumns):
     most_read: Named[float] = Column(server_default="0")
     bytes_written: Named[float] = Column(server_default="0")
     most_written: Named[float] = Column(server_default="0")
+    failed_sends: Named[int] = Column(server_default="0")
+    idle_deaths: Named[int] = Column(server_default="0")
 
 
 CampaignCluster = table(

@@ -13,7 +13,7 @@ from cigri.flow.cluster_visits import list_refused, put_account_failure, put_acc
 from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.discovered_nodes import list_undiscovered
 from cigri.flow.ends import EndedAttempt, put_ended
-from cigri.flow.error_budgets import update_error_budgets
+from cigri.flow.error_budgets import heal_idle_deaths, put_idle_deaths, update_error_budgets
 from cigri.flow.events import put_events
 from cigri.flow.grid_identity import grid_key
 from cigri.flow.input_transfers import recheck_inputs
@@ -31,6 +31,7 @@ from modules.updator.cluster_condition import note, questions_about
 from modules.updator.discovery import discover
 from modules.updator.doubtful_results import detect_doubtful_results
 from modules.updator.end_events import count_failures, events
+from modules.updator.idle_deaths import IdleDeaths, find_idle_deaths
 from modules.updator.job_conclusions import (
     ArrayElement,
     JobChanges,
@@ -185,7 +186,8 @@ def _take_in(
     tails = _tails(tools, cluster, key, user, jobs, ends)
     first_of = {job_id: of_job[0] for job_id, of_job in attempts.items() if of_job}
     troubled = {job.campaign_id for job in jobs if job.job_id in first_of and first_of[job.job_id].is_troubled}
-    fresh = _settle(tools, cluster, jobs, findings, ends, tails, troubled)
+    idle = find_idle_deaths(ends, findings.begun, glimpse.records, glimpse.journals)
+    fresh = _settle(tools, cluster, jobs, findings, ends, tails, troubled, idle)
     report.update(detect_doubtful_results(tools, cluster, fresh))
     report.update(find_relisted(tools, cluster, account, glimpse.listed, findings))
     place = (cluster.id, user)
@@ -237,6 +239,7 @@ def _settle(
     ends: VisitEnds,
     tails: Mapping[tuple[int, int], str],
     troubled: Collection[int],
+    idle: IdleDeaths,
 ) -> list[EndedAttempt]:
     """Give the attempts whose ends are news; of campaigns that are not `troubled` there a success heals nothing."""
     has_ends = bool(ends.attempts or ends.jobs)
@@ -245,6 +248,8 @@ def _settle(
         return []
     with tools.database.begin() as conn:
         note_starts(conn, findings)
+        if healed := idle.working & {*troubled, *(job.campaign_id for job in findings.begun)}:
+            heal_idle_deaths(conn, cluster.id, cluster.name, healed)
         report_unaccounted_jobs(conn, cluster, jobs, findings)
         if findings.seen:
             move_seen(conn, findings.seen)
@@ -261,6 +266,7 @@ def _settle(
         put_events(conn, events(cluster, fresh, ends, reasons, tails))
         tried = {id: trial for id, trial in count_failures(fresh, tails).items() if trial.failures or id in troubled}
         update_error_budgets(conn, cluster.id, cluster.name, tried, tools.settings.budget)
+        put_idle_deaths(conn, cluster.id, cluster.name, idle.examples)
     return fresh
 
 

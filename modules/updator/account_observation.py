@@ -83,7 +83,7 @@ def read(
             if place in missing and journal.state is JournalState.UNREAD and glimpse.listed is not None:
                 glimpse.listed.append(_not_looked_at(job))
             glimpse.journals[job.job_id] = JournalSummary(
-                _seconds(journal, job, now), journal.is_stopped, journal.state
+                _seconds(journal, job, now), journal.is_stopped, journal.state, journal.start is not None
             )
     except UnreadableOutput as error:
         glimpse.problems.append(str(error))

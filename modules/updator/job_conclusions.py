@@ -35,11 +35,15 @@ class ArrayElement(NamedTuple):
 
 
 class JournalSummary(NamedTuple):
-    """What the journal of a job says: seconds of its ended tasks, and whether it stopped before the others."""
+    """What the journal of a job says: seconds of its ended tasks, and whether it stopped before the others.
+
+    `has_start`: the line that it writes when it starts was read.
+    """
 
     seconds: float = 0.0
     is_stopped: bool = False
     state: JournalState = JournalState.ABSENT
+    has_start: bool = False
 
     @property
     def may_run(self) -> bool:

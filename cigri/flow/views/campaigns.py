@@ -30,7 +30,8 @@ from cigri.tables.tasks import TaskCount
 
 PARCELS = ("uncollected", "uncollected_bytes", "collected", "lost")
 OBSTACLES = (
-    *("CLUSTER_SET_ASIDE", "SUBMISSION_FAILED", "RESULTS_DOUBTED", "PROLOGUE_FAILED", "EPILOGUE_FAILED"),
+    *("CLUSTER_SET_ASIDE", "SUBMISSION_FAILED", "JOBS_DO_NOTHING"),
+    *("RESULTS_DOUBTED", "PROLOGUE_FAILED", "EPILOGUE_FAILED"),
     *HALT_PROBLEMS,
 )
 

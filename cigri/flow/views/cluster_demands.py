@@ -314,6 +314,7 @@ def _shares(errors: int) -> Select[*tuple[Any, ...]]:
             or_(
                 part.errors >= errors,
                 part.failed_sends > 0,
+                part.idle_deaths > 1,
                 and_(part.doubted_below.is_not(None), part.done == 0),
             ).label("is_on_trial"),
             forecast.keep,

@@ -85,7 +85,8 @@ def _attempts_of(
     part, settings = CampaignCluster.c, CampaignCluster.c.settings
     retries = func.coalesce(settings["retries"].as_integer(), 0)
     is_shared = select(other.c.task_id).where(other.c.job_id == Attempt.c.job_id, other.c.position == 2).exists()
-    is_troubled = or_(part.errors != 0, part.strikes != 0, part.failed_sends != 0, part.blocked_until.is_not(None))
+    counted = (part.errors, part.strikes, part.failed_sends, part.idle_deaths)
+    is_troubled = or_(*(column != 0 for column in counted), part.blocked_until.is_not(None))
     return (
         select(
             Attempt.c.job_id,

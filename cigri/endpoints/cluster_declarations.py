@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from cigri.api_models.changes import ChangeConfirmation
 from cigri.api_models.clusters import DeclaredCluster, FallbackDecision
 from cigri.endpoints import Access, DeferredResponse, change_endpoint, cluster_question_endpoint, read_endpoint
-from cigri.errors import NotFound, TransportError, UnreadableOutput, UsageError
+from cigri.errors import ConfigError, NotFound, TransportError, UnreadableOutput, UsageError
 from cigri.formats.units import as_utc
 from cigri.identity.callers import AccessScope, Caller
 
@@ -118,9 +118,15 @@ def _checked(cluster: str, config: dict[str, Any]) -> "ClusterConfig":
     from cigri.settings.cluster_config import parse_config
 
     checked = parse_config(cluster, config)
-    drivers.load(checked.driver, checked.options)
+    driver = drivers.load(checked.driver, checked.options)
     if checked.fallback is not None:
         drivers.load("local", checked.fallback.model_dump())
+    cores = driver.largest().get("cpu")
+    if cores is not None and checked.node_cores > cores:
+        raise ConfigError(
+            f"cluster {cluster}: node_cores is {checked.node_cores}, and no job there has more than {cores} cores: "
+            f"jobs with so many tasks side by side would be refused; say --set node_cores={cores}"
+        )
     return checked
 
 

@@ -88,7 +88,7 @@ class ClusterConfig(BaseModel):
     timeout: float = Field(60.0, gt=0, description="seconds that one command may take")
     most_load: float = Field(10.0, gt=0, description="load per core of its front-end above which less is asked of it")
     node_cores: int = Field(
-        1, gt=0, description="cores of a node, for jobs that run short tasks side by side; 1: there are none"
+        1, gt=0, description="cores of a node, no more than a job can have, for short tasks side by side; 1: none are"
     )
     record_grace: float = Field(
         10.0, ge=0, description="seconds to wait for the record of a job that the batch system says ended"

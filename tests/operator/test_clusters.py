@@ -10,6 +10,7 @@ from cigri.flow.views.clusters import list_mappings
 from modules.operator.cluster.declaration import pair
 from tests.operator.conftest import Cigri
 
+TWO_CORES = ("--driver", "local", "--option", "spool=/a", "--option", "pools.cpu=2")
 SLURM = ("--driver", "slurm", "--ssh", "cigri@dahu.example.org:2222")
 
 
@@ -61,6 +62,7 @@ def test_what_is_shown_can_be_declared_again(cigri: Cigri, database: Database, t
         (("--driver", "local", "--option", "spol=/x"), "driver local knows spool and pools, not spol"),
         ((*SLURM, "--set", "ssh={hots='x'}"), "ssh.hots: unknown, did you mean host?"),
         ((*SLURM, "--file", "/nowhere"), "/nowhere"),
+        ((*TWO_CORES, "--set", "node_cores=4"), "node_cores is 4, and no job there has more than 2 cores"),
         (("--drivr", "slurm"), "did you mean --driver?"),
     ],
 )
@@ -72,6 +74,16 @@ def test_a_wrong_declaration_is_refused_and_nothing_is_stored(
     assert complaint in said.err
     with database.begin() as conn:
         assert find_cluster(conn, "x") is None
+
+
+def test_a_change_that_no_job_could_use_is_refused(cigri: Cigri, database: Database) -> None:
+    assert cigri("cluster", "add", "x", *TWO_CORES, "--set", "node_cores=2").status == 0
+    for change in (("--set", "node_cores=3"), ("--option", "pools.cpu=1")):
+        said = cigri("cluster", "change", "x", *change)
+        assert said.status == 2
+        assert "node_cores is " in said.err
+    assert stored(database, "x").config.node_cores == 2
+    assert cigri("cluster", "change", "x", "--option", "pools.cpu=8", "--set", "node_cores=8").status == 0
 
 
 def test_a_declared_cluster_is_not_declared_twice(cigri: Cigri) -> None:

@@ -159,7 +159,9 @@ def _serve(
         chosen = [_prepare(tools, cluster, key, launch, work.excluded) for launch in work.launches[: work.most]]
         prepared = [committed for committed in chosen if committed is not None]
         if prepared:
-            _submit(tools, cluster, key, user, prepared, report)
+            answers = tools.gateway.request_all(cluster, user, [unsent.submission for unsent in prepared])
+            sent, prepared = prepared, []  # whatever fails from now on, they are not put back
+            _settle_all(tools, cluster, key, user, sent, answers, report)
     except (TransportError, UnreadableOutput) as error:
         is_away = _blame(tools, cluster, user, error)
         if is_away:
@@ -218,18 +220,23 @@ def _prepare(
     return None
 
 
-def _submit(
-    tools: PassContext, cluster: ClusterRow, key: str, user: str, prepared: Sequence[UnsentBatch], report: PassReport
+def _settle_all(
+    tools: PassContext,
+    cluster: ClusterRow,
+    key: str,
+    user: str,
+    batches: Sequence[UnsentBatch],
+    answers: ClusterResponses,
+    report: PassReport,
 ) -> None:
-    """Send a user's batches in one command; of those that failed the queue is asked at once what became of them.
+    """Settle a user's batches, which went in one command; of those that failed the queue is asked at once.
 
     Whether one of no clear answer was submitted is asked at the next pass.
     """
-    answers = tools.gateway.request_all(cluster, user, [sent.submission for sent in prepared])
     unclear: list[UnreadableOutput] = []
     failed: list[FailedBatch] = []
     submitted = set()
-    for sent in prepared:
+    for sent in batches:
         try:
             if _settle(tools, cluster, sent, answers, report):
                 submitted.add(sent.launch.campaign_id)

@@ -1,5 +1,6 @@
 """What a cluster says to a submission that fails belongs to the campaign whose it was, and to nobody else."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,15 @@ from sqlalchemy import text
 from cigri.drivers import BatchRequest
 from cigri.drivers.local import LocalDriver
 from cigri.endpoints.campaigns import find_campaign, list_shares
+from cigri.errors import ClusterUnreachable
+from cigri.flow.clusters import ClusterRow
 from cigri.flow.event_fixes import fix_events
 from cigri.flow.views.campaigns import grid_time
+from cigri.gateway.transport_gateway import TransportGateway
 from cigri.identity.callers import Caller
 from cigri.presentation.run_status import run_status
+from cigri.shell.results import ShellResult
+from modules import campaign_schedulers, metascheduler, runner, updator
 from tests.grid import Grid
 
 BANNER = "Welcome to dahu.\n  arrays are switched off here"
@@ -111,6 +117,36 @@ def test_what_the_queue_has_was_submitted_whatever_is_said(local: Grid, monkeypa
     local.run_to_end()
     local.assert_each_ran_once(3)
     assert local.rows("SELECT code FROM events WHERE level <> 'info'") == []
+
+
+class CutOffAfterwards(TransportGateway):
+    """What was submitted is on the cluster, and its front-end is away when the queue is asked of it."""
+
+    is_away = True
+
+    def run(self, cluster: ClusterRow, user: str, script: str) -> ShellResult:
+        if self.is_away and '"verb": "history"' in script and '"verb": "submit"' not in script:
+            raise ClusterUnreachable(cluster.name, "no route to host", is_front_end=True)
+        return super().run(cluster, user, script)
+
+
+def test_what_was_sent_is_never_put_back_though_the_queue_cannot_be_asked(
+    local: Grid, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its command failed, but it was submitted: the next pass adopts it."""
+    say = LocalDriver.submit
+    monkeypatch.setattr(LocalDriver, "submit", lambda driver, request: f"{say(driver, request)} >/dev/null; {REFUSES}")
+    local.submit(["1", "2", "3"])
+    for module in (updator, metascheduler, campaign_schedulers):
+        module.run_once(local.tools)
+    with closing(CutOffAfterwards()) as gateway:
+        runner.run_once(local.tools._replace(gateway=gateway))
+    assert local.one("SELECT state::text FROM batches") == "launching"
+    assert [row["code"] for row in local.rows(OPEN)] == ["CLUSTER_UNREACHABLE"]
+    with local.database.begin() as conn:
+        conn.execute(text("UPDATE clusters SET blocked_until = now() - interval '1 s'"))
+    local.run_to_end()
+    local.assert_each_ran_once(3)
 
 
 def test_why_nothing_runs_is_told_in_the_clusters_words(wrapped: Grid) -> None:

@@ -21,7 +21,7 @@ from cigri.tables.campaigns import CampaignCluster
 SET_ASIDE = "CLUSTER_SET_ASIDE"
 NOT_SUBMITTED = "SUBMISSION_FAILED"
 DO_NOTHING = "JOBS_DO_NOTHING"
-MOST_TRIES = 3
+MOST_FAILED_SENDS = 3
 """So many submissions in a row that fail in words that nobody knows are a refusal."""
 
 
@@ -115,7 +115,7 @@ def put_failed_submission(
     part = CampaignCluster
     here = and_(part.c.campaign_id == campaign_id, part.c.cluster_id == cluster_id)
     pause = pause_after(part.c.failed_sends + 1, SUBMISSIONS_THAT_FAIL)
-    is_last = part.c.failed_sends + 1 >= MOST_TRIES
+    is_last = part.c.failed_sends + 1 >= MOST_FAILED_SENDS
     tried = conn.execute(
         update(part)
         .where(here, or_(part.c.blocked_until.is_(None), part.c.blocked_until <= func.now()))
@@ -128,12 +128,12 @@ def put_failed_submission(
     if tried is None:
         return
     subject = f"campaign {campaign_id} on {cluster_name}"
-    if tried.failed_sends >= MOST_TRIES:
+    if tried.failed_sends >= MOST_FAILED_SENDS:
         close_events(conn, [NOT_SUBMITTED], [subject], "cigri")
         put_refusal(conn, campaign_id, cluster_id, cluster_name, message, budget)
         return
     told = (
-        f"try {tried.failed_sends} of {MOST_TRIES} to submit its jobs failed, the next is at "
+        f"try {tried.failed_sends} of {MOST_FAILED_SENDS} to submit its jobs failed, the next is at "
         f"{as_utc(tried.blocked_until)}; `gridevents --fix` tries at once. The cluster said: {message}"
     )
     put_events(conn, [NewEvent(NOT_SUBMITTED, EventLevel.ERROR, subject, told, campaign_id, cluster_id)])

@@ -111,11 +111,17 @@ def test_a_person_has_it_tried_again_at_once(wrapped: Grid) -> None:
 
 
 def test_what_the_queue_has_was_submitted_whatever_is_said(local: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cluster is full, so that its jobs wait there, and nothing but the queue tells of them."""
+    local.submit(["a", "b", "c", "d"], command=f"until [ -e {local.place}/go ]; do sleep 0.05; done")
+    local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 4)
     say = LocalDriver.submit
     monkeypatch.setattr(LocalDriver, "submit", lambda driver, request: f"{say(driver, request)} >/dev/null; {REFUSES}")
-    local.submit(["1", "2", "3"])
+    campaign = local.submit(["1", "2", "3"])
+    local.run_until(lambda: local.rows("SELECT 1 FROM batches WHERE campaign_id = :id", id=campaign))
+    (Path(local.place) / "go").touch()
     local.run_to_end()
-    local.assert_each_ran_once(3)
+    assert local.counts() == {"done": 7}
+    assert local.rows("SELECT 1 FROM batches WHERE state = 'void'") == []
     assert local.rows("SELECT code FROM events WHERE level <> 'info'") == []
 
 

@@ -5,7 +5,7 @@ parameter into what runs on a cluster.
 """
 
 from cigri.jdl.cluster_settings import ClusterSettings, JobDefaults
-from cigri.jdl.command import CommandTemplate, command, directory, environment, script
+from cigri.jdl.command import CommandTemplate, command, directory, environment, script, step_directory
 from cigri.jdl.description import CampaignDescription, CampaignFields
 from cigri.jdl.parameters import Parameter, names_of
 from cigri.jdl.parsing import additional, parse, parse_described
@@ -30,4 +30,5 @@ __all__ = [
     "parse",
     "parse_described",
     "script",
+    "step_directory",
 ]

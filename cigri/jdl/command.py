@@ -109,6 +109,14 @@ def environment(settings: ClusterSettings, parameter: Parameter, *, campaign_id:
     return CommandTemplate(settings, names_of(parameter)).environment(parameter, campaign_id=campaign_id, number=number)
 
 
+def step_directory(settings: ClusterSettings, *, campaign_id: int) -> ShellWord:
+    """Where a prologue or epilogue runs: with the tasks if all of them run in one directory, else in the home."""
+    names = set(_placeholders(HOME.sub("", settings.exec_directory, count=1)))
+    if settings.own_directory or "{{" in settings.exec_directory or names - {"CAMPAIGN_ID"}:
+        return ShellWord("", at_home=True)
+    return directory(settings, "", campaign_id=campaign_id, number=0)
+
+
 def script(lines: Sequence[str], *, campaign_id: int) -> str:
     """A prologue or epilogue as text for a shell, CiGri's macros replaced."""
     values = {"HOME": "${HOME}", "CAMPAIGN_ID": str(campaign_id), "OAR_JOB_ID": "${CIGRI_REMOTE_ID}"}

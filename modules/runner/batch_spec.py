@@ -13,13 +13,12 @@ from cigri.flow.batches import PreparedBatch
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.launches import LaunchGroup
 from cigri.formats.units import MEGABYTE
-from cigri.jdl import ClusterSettings, CommandTemplate, Parameter, names_of, script
+from cigri.jdl import ClusterSettings, CommandTemplate, Parameter, names_of, script, step_directory
 from cigri.jdl.checkpoint import SIGNALS
 from cigri.requirements import read_condition
 from cigri.settings.cluster_config import MachineJobFeatures
 from cigri.settings.job_types import is_besteffort
 from cigri.settings.operating_hours import OperatingHours
-from cigri.shell.words import ShellWord
 from cigri.states import CampaignType, JobKind
 from cigri.wrapper import BatchSpec, CheckpointSignal, JobSpec, TaskSpec
 from cigri.wrapper.feature_settings import MACHINE_KEYS, OWN_KEYS, FeatureSpec
@@ -51,7 +50,7 @@ def plan_batch(
         batch_id=batch.id,
         cluster=cluster.name,
         user=launch.grid_user,
-        directory=ShellWord("", at_home=True),
+        directory=step_directory(settings, campaign_id=launch.campaign_id),
         environment={},
         resources=_resources_text(each),
         walltime=walltime,

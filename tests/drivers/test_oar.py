@@ -118,6 +118,7 @@ def test_wrong_options_are_named(options: dict[str, object]) -> None:
         (BatchRequest(TAG, 1, 60, ResourceRequest(tmp=5)), "leave tmp out"),
         (BatchRequest(TAG, 1, 60, ResourceRequest(others={"gpu": 2})), "/nodes=1/gpu=2"),
         (BatchRequest(TAG, 1, 60, queue="day"), 'leave the queue out, or write "type": "normal"'),
+        (BatchRequest(TAG, 1, 60, types=("inner=3",)), 'besteffort job in a container.*write "type": "normal"'),
     ],
 )
 def test_what_can_never_be_is_said_with_what_to_write(request_: BatchRequest, problem: str) -> None:
@@ -127,7 +128,7 @@ def test_what_can_never_be_is_said_with_what_to_write(request_: BatchRequest, pr
 
 def test_the_types_of_oar_and_of_the_site_are_allowed() -> None:
     own = "container container=a inner=3 timesharing=*,* timesharing=user,name cosystem=standby deploy noop besteffort"
-    request = BatchRequest(TAG, 1, 60, types=(*own.split(), "night", "token:x=2"))
+    request = BatchRequest(TAG, 1, 60, besteffort=False, types=(*own.split(), "night", "token:x=2"))
     assert load("oar", {"types": ["night", "token"]}).problems(request) == []
 
 

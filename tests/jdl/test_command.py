@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from cigri.jdl import ClusterSettings, CommandTemplate, Parameter, command, directory, environment, script
+from cigri.jdl import (
+    ClusterSettings,
+    CommandTemplate,
+    Parameter,
+    command,
+    directory,
+    environment,
+    script,
+    step_directory,
+)
 from cigri.shell.words import ShellWord
 
 
@@ -61,6 +70,22 @@ def test_words_of_a_command(exec_file: str, parameter: Parameter, words: list[st
 )
 def test_directory_of_a_task(exec_directory: str, parameter: Parameter, word: ShellWord) -> None:
     assert directory(cluster(exec_directory=exec_directory), parameter, campaign_id=7, number=3) == word
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ({"exec_directory": "~/a b/{CAMPAIGN_ID}"}, ShellWord("/a b/7", True)),
+        ({"exec_directory": "/scratch"}, ShellWord("/scratch")),
+        ({"exec_directory": "/scratch/{index}"}, ShellWord("", True)),
+        ({"exec_directory": "/scratch/{who}"}, ShellWord("", True)),
+        ({"exec_directory": "/scratch/{{who}}"}, ShellWord("", True)),
+        ({"own_directory": True}, ShellWord("", True)),
+        ({}, ShellWord("", True)),
+    ],
+)
+def test_directory_of_a_prologue_is_that_of_all_tasks_or_the_home(given: dict[str, Any], word: ShellWord) -> None:
+    assert step_directory(cluster(**given), campaign_id=7) == word
 
 
 def test_environment_of_a_task() -> None:

@@ -30,6 +30,19 @@ def test_the_prologue_comes_before_the_first_task_and_the_epilogue_after_the_las
     local.assert_each_ran_once(3)
 
 
+def test_prologue_and_epilogue_run_where_the_tasks_do(local: Grid) -> None:
+    runs = Path(local.place) / "runs 1"
+    local.submit(
+        ["a", "b"],
+        command='cat prepared >"$1"',
+        exec_directory=f"{local.place}/runs {{CAMPAIGN_ID}}",
+        prologue=["echo ready >prepared"],
+        epilogue=["cat a b >both"],
+    )
+    local.run_to_end()
+    assert (runs / "both").read_text() == "ready\nready\n"
+
+
 def test_a_prologue_is_told_of_the_one_core_it_has(local: Grid) -> None:
     cores = f'read -r cores <"$JOBFEATURES/allocated_cpu"; echo "$cores" >>{local.place}/steps'
     local.submit(["1"], command=cores, prologue=[cores], resources={"cpu": 2})

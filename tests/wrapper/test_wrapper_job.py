@@ -14,6 +14,19 @@ from cigri.wrapper import JobSpec, TaskSpec, parse_start
 
 from .cluster import Cluster, call, task
 
+SKELETONS = {  # what a new account's home holds that a login shell reads
+    "debian": {
+        ".profile": '[ -z "$BASH_VERSION" ] || . "$HOME/.bashrc"\nif [ -d ~/bin ]; then PATH=~/bin:$PATH; fi\n',
+        ".bashrc": "case $- in *i*) ;; *) return ;; esac\n",
+        ".bash_logout": 'if [ "$SHLVL" = 1 ]; then\n    [ -x /bin/clear_console ] && /bin/clear_console -q\nfi\n',
+    },
+    "rocky": {
+        ".bash_profile": "if [ -f ~/.bashrc ]; then\n    . ~/.bashrc\nfi\n",
+        ".bashrc": "[ ! -f /etc/bashrc ] || . /etc/bashrc\nif [ -d ~/.bashrc.d ]; then . ~/.bashrc.d/*; fi\nunset rc\n",
+        ".bash_logout": "# ~/.bash_logout\n\n",
+    },
+}
+
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "on-the-cluster.md"
 
 
@@ -126,6 +139,35 @@ def test_a_prologue_fails_with_its_first_command_that_fails(cluster: Cluster) ->
 def test_a_prologue_may_go_on_after_failures(cluster: Cluster) -> None:
     assert step(cluster, "set +e\nfalse\necho two\nexit 3\n") == 3
     assert cluster.out() == "two\n"
+
+
+@pytest.mark.parametrize("logout", ["false", "[ -t 1 ] && clear", "echo $nowhere_set", "exec true | false"])
+@pytest.mark.parametrize(
+    ("lines", "code"),
+    [
+        ("exit 0", 0),
+        ("exit 3", 3),
+        ("set -u\nexit 3", 3),
+        ("true || exit 4\nexit", 0),
+        ("set +e\nfalse\nexit", 1),
+        ("(exit 5)", 5),
+    ],
+)
+def test_a_prologue_ends_as_its_lines_say_whatever_is_done_at_logout(
+    cluster: Cluster, logout: str, lines: str, code: int
+) -> None:
+    (cluster.home / ".bash_logout").write_text(f"{logout}\n")
+    assert step(cluster, f"{lines}\n") == code
+
+
+@pytest.mark.parametrize("skeleton", sorted(SKELETONS))
+def test_a_prologue_ends_as_its_lines_say_with_the_files_that_accounts_begin_with(
+    cluster: Cluster, skeleton: str
+) -> None:
+    cluster.environment["SHLVL"] = "0"  # that of the login shell is 1, as on a node
+    for name, text in SKELETONS[skeleton].items():
+        (cluster.home / name).write_text(text)
+    assert [step(cluster, "exit 0\n"), cluster.err()] == [0, ""]
 
 
 def test_a_prologue_may_name_its_interpreter(cluster: Cluster) -> None:

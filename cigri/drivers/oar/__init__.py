@@ -113,6 +113,8 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
                 f"oar runs besteffort jobs in its queue {BESTEFFORT_QUEUE} only, not in {request.queue!r}; "
                 f'leave the queue out, or write "type": "normal"'
             )
+        if request.besteffort and any(kind.startswith("inner=") for kind in request.types):
+            problems.append('oar never starts a besteffort job in a container (inner=ID); write "type": "normal"')
         return problems + self.common_problems(request)
 
     def select(self, requirement: Condition) -> list[str]:

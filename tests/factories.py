@@ -85,11 +85,11 @@ def submitted_jobs(conn: Connection, campaign_id: int, cluster_id: int, jobs: in
     return launch_jobs(conn, cluster_id, jobs)
 
 
-def launch_jobs(conn: Connection, cluster_id: int, jobs: int) -> list[int]:
+def launch_jobs(conn: Connection, cluster_id: int, jobs: int, *, notice: int | None = None) -> list[int]:
     """So many jobs that wait for it come into the cluster's queue, remote ids r1, r2..."""
     ids = []
     for launch in list_launches(conn, cluster_id, jobs, jobs):
-        batch = put_batch(conn, launch, cluster_id, grid_key(conn))
+        batch = put_batch(conn, launch, cluster_id, grid_key(conn), notice=notice)
         assert batch is not None
         put_submitted(conn, batch.id, {index: f"r{index}" for index in range(1, len(launch.jobs) + 1)})
         ids += [job.id for job in launch.jobs]

@@ -120,6 +120,8 @@ def _find(conn: "Connection", name: str) -> "ClusterRow":
 
 def _deadline(conn: "Connection", cluster: "ClusterRow", by: str) -> "datetime":
     from cigri.database import server_time
+    from cigri.flow.drains import find_longest_notice
     from cigri.settings.deadlines import read_deadline
 
-    return read_deadline(by, server_time(conn), cluster.name, cluster.config)
+    notice = max(cluster.config.features.grace_secs_job, find_longest_notice(conn, cluster.id))
+    return read_deadline(by, server_time(conn), cluster.name, notice)

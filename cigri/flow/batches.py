@@ -37,8 +37,10 @@ class PreparedBatch(NamedTuple):
     campaign_from: datetime | None = None
 
 
-def put_batch(conn: Connection, launch: LaunchGroup, cluster_id: int, grid_key: str) -> PreparedBatch | None:
-    """Commit the intention to submit: a batch with its tag.
+def put_batch(
+    conn: Connection, launch: LaunchGroup, cluster_id: int, grid_key: str, *, notice: int | None = None
+) -> PreparedBatch | None:
+    """Commit the intention to submit: a batch with its tag; `notice`: as promised to its jobs, in seconds.
 
     None when a job has been taken away meanwhile, or no queue is eligible any more.
     """
@@ -52,6 +54,7 @@ def put_batch(conn: Connection, launch: LaunchGroup, cluster_id: int, grid_key: 
         "here": cluster_id,
         "account": launch.local_user,
         "jobs": len(launch.jobs),
+        "notice": notice,
         **(launch.rhythm._asdict() if launch.rhythm else dict.fromkeys(CheckpointInterval._fields)),
         "places": rows_as_json(ARRAY_PLACES, [(job.id, index) for index, job in enumerate(launch.jobs, start=1)]),
     }
@@ -81,6 +84,7 @@ def _new_batch() -> Select[*tuple[Any, ...]]:
         "checkpoint_period": bindparam("period", type_=BigInteger),
         "checkpoint_life": bindparam("life", type_=DOUBLE_PRECISION),
         "checkpoint_cost": bindparam("cost", type_=DOUBLE_PRECISION),
+        "promised_notice": bindparam("notice", type_=BigInteger),
     }
     created = insert(Batch).from_select(list(values), select(*values.values()))
     batch = created.returning(Batch.c.id, Batch.c.tag, Batch.c.created_at).cte("batch")

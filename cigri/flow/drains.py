@@ -62,6 +62,13 @@ def find_drain(conn: Connection, cluster_id: int) -> ClusterDrain | None:
     return read_one(conn, ClusterDrain, statement.where(Drain.c.cluster_id == cluster_id))
 
 
+def find_longest_notice(conn: Connection, cluster_id: int) -> int:
+    """Seconds before a shutdown at which jobs that are there now were promised to hear of it; 0: none were."""
+    there = select(func.max(Batch.c.promised_notice)).join(Job, Job.c.batch_id == Batch.c.id)
+    is_live = Job.c.state.in_([JobState.LAUNCHING, JobState.SUBMITTED, JobState.RUNNING])
+    return conn.scalar(there.where(Job.c.cluster_id == cluster_id, is_live)) or 0
+
+
 def put_node_drain(conn: Connection, cluster_id: int, drain: NodeDrainRequest) -> None:
     """The node gets no more jobs; a later wish replaces an earlier one."""
     values = {**drain._asdict(), "asked_at": func.now()}

@@ -1,21 +1,16 @@
 """By when something is to be over, as an operator writes it; pure."""
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from cigri.errors import UsageError
 from cigri.formats.units import read_date, read_duration
 
-if TYPE_CHECKING:
-    from cigri.settings.cluster_config import ClusterConfig
-
 TIMES = "YYYY-MM-DDTHH:MM, or +90s, +30min, +2h, +1d"
 
 
-def read_deadline(text: str, now: datetime, cluster: str, config: "ClusterConfig") -> datetime:
-    """One that leaves the jobs of the cluster the notice that they were promised; else raise UsageError."""
+def read_deadline(text: str, now: datetime, cluster: str, notice: int) -> datetime:
+    """One that leaves the jobs of the cluster the notice that they were promised, in seconds; else raise UsageError."""
     deadline = read_moment(text, now)
-    notice = config.features.grace_secs_job
     if deadline < now + timedelta(seconds=notice):
         promise = f"jobs on {cluster} are promised a notice of {notice} s (features.grace_secs_job)"
         raise UsageError(f"--by {text} is too soon: {promise}")

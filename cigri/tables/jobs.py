@@ -13,6 +13,7 @@ class BatchColumns(NumberedColumns):
 
     Where the grid chose how often its tasks save their state: each `checkpoint_period` seconds, as such jobs are killed
     after `checkpoint_life` seconds in the mean, and a checkpoint takes `checkpoint_cost`.
+    `promised_notice`: its jobs hear of a shutdown so many seconds before; None: of an earlier version, nobody knows.
     """
 
     tag: Named[str] = Column(unique=True)
@@ -26,6 +27,7 @@ class BatchColumns(NumberedColumns):
     checkpoint_period: Named[int | None]
     checkpoint_life: Named[float | None]
     checkpoint_cost: Named[float | None]
+    promised_notice: Named[int | None]
 
 
 Batch = table(

@@ -203,7 +203,7 @@ def _prepare(
 ) -> UnsentBatch | None:
     """Commit the intention; None when the jobs have been taken away meanwhile, or cannot be written down."""
     with tools.database.begin() as conn:
-        batch = put_batch(conn, launch, cluster.id, key)
+        batch = put_batch(conn, launch, cluster.id, key, notice=cluster.config.features.grace_secs_job)
     if batch is None:
         return None
     try:

@@ -32,6 +32,7 @@ def test_a_program_sees_what_was_asked_for_and_declared(local: Grid) -> None:
     assert {key: seen.get(key) for key in expected} == expected
     with local.database.begin() as conn:
         assert seen["job_id"] == conn.scalar(text("SELECT remote_id FROM jobs"))
+        assert conn.scalar(text("SELECT promised_notice FROM batches")) == 90
 
 
 def test_a_size_is_the_same_number_of_bytes_everywhere(local: Grid) -> None:

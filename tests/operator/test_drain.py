@@ -8,7 +8,10 @@ from cigri.database import Database
 from cigri.errors import ConfigError
 from cigri.flow.clusters import find_cluster
 from cigri.flow.drains import ClusterDrain, find_drain
+from cigri.flow.launches import NewJob, put_jobs
+from cigri.flow.tasks import take_waiting
 from cigri.settings.cluster_config import parse_config
+from tests.factories import a_campaign, end_jobs, launch_jobs, run_jobs
 from tests.operator.conftest import Cigri
 
 
@@ -73,6 +76,21 @@ def test_a_cluster_promises_its_own_notice(cigri: Cigri) -> None:
         "cluster", "add", "dahu", "--driver", "local", "--option", "spool=/s", "--set", "features={grace_secs_job=7200}"
     )
     assert "notice of 7200 s" in cigri("cluster", "drain", "dahu", "--by", "+1h").err
+
+
+def test_jobs_keep_the_notice_that_they_were_promised(cigri: Cigri, database: Database) -> None:
+    cigri("cluster", "add", "dahu", "--driver", "local", "--option", "spool=/s")
+    with database.begin() as conn:
+        cluster = find_cluster(conn, "dahu")
+        assert cluster
+        campaign = a_campaign(conn, 2)
+        put_jobs(conn, campaign, [NewJob(cluster.id, 1, 3600, (task,)) for task in take_waiting(conn, campaign, 2)])
+        jobs = launch_jobs(conn, cluster.id, 2, notice=7200)
+        run_jobs(conn, jobs)
+    assert "notice of 7200 s" in cigri("cluster", "drain", "dahu", "--by", "+1h").err
+    with database.begin() as conn:
+        end_jobs(conn, cluster.id, jobs)
+    assert cigri("cluster", "drain", "dahu", "--by", "+1h").status == 0
 
 
 @pytest.mark.parametrize(

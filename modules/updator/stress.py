@@ -15,6 +15,7 @@ RECOVERY = 600.0
 LOWEST = 0.05
 LONGEST_STEP = 60.0  # seconds between two looks that count
 STRESS_FADES = 14_400.0  # seconds in which what is usual comes near to slower answers
+RECOVERS = "it recovers; the last sign was: "  # which a setting that was changed since may not take for one
 QUICKER = 0.2  # of the difference, at each quicker answer
 
 
@@ -28,7 +29,9 @@ def next_pace(before: FrontEndRate, seen: FrontEndSample, most_load: float) -> F
     step = min(seen.elapsed, LONGEST_STEP)
     pace = before.pace * 0.5 ** (step / REACTION) if why else before.pace + step / RECOVERY
     pace = min(1.0, max(LOWEST, pace))
-    return FrontEndRate(pace, usual, why or (before.why if pace < 1.0 else ""))
+    if pace < 1.0 and not why:
+        why = RECOVERS + before.why.removeprefix(RECOVERS)
+    return FrontEndRate(pace, usual, why)
 
 
 def _signs(usual: float, seen: FrontEndSample, most_load: float) -> list[str]:

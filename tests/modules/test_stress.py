@@ -78,10 +78,20 @@ def test_stress_halves_the_pace_in_half_a_minute_and_ten_minutes_heal_it() -> No
         pace, FrontEndSample(0.5, None, 0, 1000.0), 10.0
     )  # nobody looked for long: that counts as a minute
     assert pace.pace == pytest.approx(LOWEST + 0.1)
-    assert pace.why == why
+    assert pace.why == f"it recovers; the last sign was: {why}"
     for _ in range(9):
         pace = next_pace(pace, FrontEndSample(0.5, None, 0, 60.0), 10.0)
     assert (pace.pace, pace.why) == (1.0, "")
+
+
+def test_a_load_that_is_borne_by_now_is_told_as_past() -> None:
+    stressed = next_pace(QUICK, FrontEndSample(0.5, 5.0, 0, 30.0), 4.0)
+    assert stressed.why == "its load is 5.0 per core, 4 is borne"
+    pace = stressed
+    for _ in range(3):
+        pace = next_pace(pace, FrontEndSample(0.5, 5.0, 0, 30.0), 10.0)
+        assert pace.why == "it recovers; the last sign was: its load is 5.0 per core, 4 is borne"
+    assert next_pace(pace, FrontEndSample(0.5, 5.0, 0, 30.0), 4.5).why == "its load is 5.0 per core, 4.5 is borne"
 
 
 def test_what_is_usual_follows_quicker_answers_soon_and_slower_ones_in_hours() -> None:

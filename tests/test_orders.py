@@ -46,6 +46,7 @@ SUBMIT = requests.SubmitBatch(PLAN, BatchRequest("cigri.abcd.34", 1, 60))
 ALL: list[ClusterRequest[Any]] = [
     requests.ProbeBatchSystem(),
     requests.ReadFrontEndLoad(),
+    requests.ReadFrontEndClock(),
     requests.ReadCapacity(),
     requests.ListNodes(),
     requests.ListJobs("cigri.abcd."),

@@ -50,6 +50,8 @@ class ClusterView(NamedTuple):
     """The part of the usual that is asked of it."""
     stress: str
     """The stress it is under, for which less is asked of it."""
+    clock_skew: int | None = None
+    """Seconds by which the clock of its front-end is ahead of the grid's, at the least; null: it was not asked."""
 
 
 class ClusterUsagePeriod(NamedTuple):
@@ -174,6 +176,8 @@ class ClusterSnapshot(NamedTuple):
     """The grid's jobs that run there."""
     drained_by: datetime | None
     """When it is to be empty, if the operator drains it."""
+    clock_skew: int | None
+    """Seconds by which the clock of its front-end is ahead of the grid's, at the least; null: it was not asked."""
 
     @property
     def state(self) -> str:

@@ -27,6 +27,8 @@ class ClusterMetrics(NamedTuple):
     """Cores that nobody can use."""
     pace: float
     """What may be asked of its front-end, as a part of the usual."""
+    clock_skew: int | None
+    """Seconds by which the clock of its front-end is ahead of the grid's, at the least; null: it was not asked."""
     waiting: int
     """Our jobs that wait for it."""
     running: int

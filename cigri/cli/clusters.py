@@ -8,6 +8,7 @@ from cigri.api_models.clusters import ClusterStatus, ClusterUsagePeriod, Cluster
 from cigri.cli.command import escape_text
 from cigri.cli.table_printing import print_fields, print_table
 from cigri.formats.units import localised
+from cigri.presentation.cluster_status import told_skew
 from cigri.presentation.formatting import format_time
 
 CLUSTER_COLUMNS = ("Id", "Name", "Driver", "Host", "State", "Free", "Total", "Ours running", "Ours waiting", "Reason")
@@ -40,6 +41,7 @@ def print_info(status: ClusterStatus, hours: str) -> None:
             ("State", status.state),
             ("Reason", _reason(status)),
             ("Visited", format_time(c.visited_at)),
+            ("Clock", None if c.clock_skew is None else told_skew(c.clock_skew)),
             ("Cores", None if c.total is None else f"{c.total}: {', '.join(_cores(c))}"),
             ("Left out as sick", ", ".join(c.sick_nodes) or None),
             ("Drained nodes", ", ".join(c.drained_nodes) or None),

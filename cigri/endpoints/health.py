@@ -32,10 +32,12 @@ def checks(conn: "Connection", _caller: Caller) -> HealthReport:
     faults = health_checks.module_faults(
         modules, pulse.now, settings.almighty.deadline, is_cycled=pulse.has_almighty, stalled=pulse.stalled
     )
+    clusters = list_cluster_standings(conn)
     made = [
         health_checks.check_promises(list_broken_promises(conn)),
         health_checks.check_programs(faults),
-        health_checks.check_clusters(list_cluster_standings(conn)),
+        health_checks.check_clusters(clusters),
+        health_checks.check_clocks(clusters),
         health_checks.check_stuck(list_stuck(conn)),
         health_checks.check_space(free_space(settings.data_directory), settings.data_directory),
         health_checks.check_events(list_old_events(conn, health_checks.OLD_EVENT)),

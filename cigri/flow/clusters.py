@@ -1,5 +1,5 @@
 """Clusters: declared, changed, enabled and disabled by operators; whoever speaks to them reads how.
-Given by: operator, users; taken by: janitor, killer, operator, predictor, runner, stager, updator, users.
+Given by: operator, updator, users; taken by: janitor, killer, operator, predictor, runner, stager, updator, users.
 """
 
 from collections.abc import Mapping
@@ -161,6 +161,12 @@ def find_cluster(conn: Connection, name: str) -> ClusterRow | None:
         select(Cluster.c.id, Cluster.c.name, Cluster.c.config, Cluster.c.is_enabled).where(Cluster.c.name == name)
     ).one_or_none()
     return ClusterRow(row.id, row.name, _config(row.name, row.config), row.is_enabled) if row else None
+
+
+def put_clock_skew(conn: Connection, cluster_id: int, seconds: int) -> None:
+    """By which the clock of its front-end is ahead of the database's; nothing is written where that is known."""
+    is_new = Cluster.c.clock_skew.is_distinct_from(seconds)
+    conn.execute(update(Cluster).where(Cluster.c.id == cluster_id, is_new).values(clock_skew=seconds))
 
 
 def declared_poll_interval() -> ColumnElement[float]:

@@ -55,6 +55,11 @@ class ReadFrontEndLoad(ClusterRequest[float | None]):
 
 
 @dataclass(frozen=True, eq=False)
+class ReadFrontEndClock(ClusterRequest[int | None]):
+    """Whole seconds since 1970 by the clock of the front-end; None where it does not tell."""
+
+
+@dataclass(frozen=True, eq=False)
 class ReadCapacity(ClusterRequest[Capacity]):
     """Of the cluster (`queue` empty), or of one queue."""
 

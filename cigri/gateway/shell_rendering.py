@@ -50,8 +50,9 @@ from cigri.wrapper.output_fetching import drop_parcels, fetch_files, fetch_part,
 from cigri.wrapper.output_fetching import parse_dropped as parse_parcels_dropped
 from cigri.wrapper.stream_fetching import fetch_outputs, parse_outputs
 
-# The load of a front-end, as Linux tells it.
+# The load of a front-end, as Linux tells it, and its clock.
 
+FRONT_END_CLOCK = "date +%s\n"
 LOAD = 'read -r cigri_load cigri_skip </proc/loadavg && echo "$cigri_load $(getconf _NPROCESSORS_ONLN)"\n'
 
 
@@ -59,6 +60,12 @@ def parse_load(answer: ShellResult) -> float | None:
     """The load per core that `LOAD` tells; None where there is no such thing."""
     load = re.fullmatch(r"(\d+(?:\.\d+)?) ([1-9]\d*)\n*", answer.out)
     return float(load[1]) / int(load[2]) if load else None
+
+
+def parse_clock(answer: ShellResult) -> int | None:
+    """The seconds that `FRONT_END_CLOCK` tells; None where they are none."""
+    seconds = re.fullmatch(r"\d{1,12}\n*", answer.out)
+    return int(seconds[0]) if seconds else None
 
 
 T = TypeVar("T")
@@ -160,6 +167,8 @@ def _to_wrapper(order: object, cluster: ClusterRow, driver: Driver) -> object:
             return _submission(order, base(order.plan.grid_key), cluster, driver)
         case requests.ReadFrontEndLoad():
             return _as(order, LOAD, parse_load)
+        case requests.ReadFrontEndClock():
+            return _as(order, FRONT_END_CLOCK, parse_clock)
         case requests.CollectRecords(grid, receipt):
             return _as(order, collect_script(base(grid), receipt), parse_collect)
         case requests.ReadJournals(grid, keys):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from cigri.api_models.clusters import ClusterStatus, ClusterView
 from cigri.formats.redaction import without_secrets
-from cigri.formats.units import as_instant
+from cigri.formats.units import as_duration, as_instant
 
 if TYPE_CHECKING:
     from cigri.settings.sections import HoursSettings
@@ -47,6 +47,13 @@ def reason(cluster: ClusterView) -> str | None:
             return f"under stress, {cluster.pace:.0%} of the usual is asked of it: {cluster.stress}"
         case _:
             return None
+
+
+def told_skew(seconds: int) -> str:
+    """How the clock of a front-end differs from the grid's."""
+    if not seconds:
+        return "as the grid's"
+    return f"{as_duration(abs(seconds))} {'ahead of' if seconds > 0 else 'behind'} the grid's, at the least"
 
 
 def within_hours(cluster: ClusterView, grid: "HoursSettings", now: datetime) -> str:

@@ -10,6 +10,7 @@ from cigri.api_models.health import CheckStatus, HealthCheck
 from cigri.formats.units import SIZES, as_size
 from cigri.formats.untrusted_text import exception_line
 from cigri.lifecycle import CYCLE
+from cigri.presentation.cluster_status import told_skew
 
 if TYPE_CHECKING:
     from cigri.flow.module_passes import ModuleStatus
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 OLD_EVENT = timedelta(days=1)
 SHOWN_EVENTS = 10
+MOST_SKEW = 5  # seconds
 LEAST_SPACE = SIZES["GB"]
 PASS_SLACK = timedelta(
     seconds=60
@@ -40,6 +42,16 @@ def check_clusters(clusters: Sequence[ClusterSnapshot]) -> HealthCheck:
         if cluster.failures
     ]
     return check("every cluster answers", failing)
+
+
+def check_clocks(clusters: Sequence[ClusterSnapshot]) -> HealthCheck:
+    """Batch systems and people read times of both."""
+    wrong = [
+        f"the clock of the front-end of {cluster.name} is {told_skew(skew)}: let NTP set it"
+        for cluster in clusters
+        if abs(skew := cluster.clock_skew or 0) > MOST_SKEW
+    ]
+    return check("the clocks of front-ends are right", wrong)
 
 
 def check_stuck(stuck: Sequence[str]) -> HealthCheck:

@@ -12,7 +12,8 @@ from cigri.tables.columns import NumberedColumns, TableColumns, table
 class ClusterColumns(NumberedColumns):
     """`config` is a ClusterConfig. `blocked_until` is the back-off after `failures` visits in a row that failed.
 
-    `site`: where it stands; empty: at the site of its own name.
+    `site`: where it stands; empty: at the site of its own name. `clock_skew`: seconds by which the clock of its
+    front-end is ahead of the database's, at the least; None: it has not been asked.
     """
 
     name: Named[str] = Column(unique=True)
@@ -22,6 +23,7 @@ class ClusterColumns(NumberedColumns):
     blocked_until: Named[datetime | None]
     visited_at: Named[datetime | None]
     site: Named[str] = Column(server_default="")
+    clock_skew: Named[int | None]
 
 
 Cluster = table(

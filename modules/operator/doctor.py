@@ -141,5 +141,6 @@ def _others(settings: Settings, stuck: list[str], checks: HealthCheckList) -> No
     seen = installation_health.read_health(settings)
     checks.add(health_checks.check_programs(installation_health.problems(seen, settings.almighty.deadline)))
     checks.add(health_checks.check_clusters(seen.clusters))
+    checks.add(health_checks.check_clocks(seen.clusters))
     checks.add(health_checks.check_stuck(stuck))
     checks.add(health_checks.check_space(free_space(settings.data_directory), settings.data_directory))

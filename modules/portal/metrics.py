@@ -143,6 +143,8 @@ def _clusters(clusters: list[ClusterMetrics]) -> Iterator[Metric]:
     yield _of_each("cigri_cluster_failures", "Visits in a row that failed.", clusters, lambda one: one.failures)
     yield _of_each("cigri_cluster_visited_seconds", "Since the last visit.", clusters, lambda one: one.visited)
     yield _of_each("cigri_cluster_pace_ratio", "Of the usual pace, less under stress.", clusters, lambda one: one.pace)
+    skew = "By which the front-end's clock is ahead of the grid's."
+    yield _of_each("cigri_cluster_clock_skew_seconds", skew, clusters, lambda one: one.clock_skew)
 
 
 def _of_each(

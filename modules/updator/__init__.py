@@ -81,6 +81,7 @@ def _look(tools: PassContext, cluster: ClusterRow, key: str, relisted: Sequence[
     with tools.database.read() as conn:
         watched = list_watched(conn, cluster.id, cluster.config.lost_after)
         refused = list_refused(conn, cluster)
+        asked_at = server_time(conn)
     accounts = {name: VisitedAccount(name, [], is_relisted=True) for name in relisted}
     for job in watched:
         accounts.setdefault(job.local_user, VisitedAccount(job.local_user, [])).jobs.append(job)
@@ -97,7 +98,7 @@ def _look(tools: PassContext, cluster: ClusterRow, key: str, relisted: Sequence[
             put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error))
         return report
     took = tools.gateway.took.get((cluster.name, name), 0.0)
-    problems = note(tools, cluster, of_cluster, answers, took, watched)
+    problems = note(tools, cluster, of_cluster, answers, asked_at, took, watched)
     if of_jobs:
         problems += _take_in(tools, cluster, key, visitor, of_jobs, answers, report)
 

@@ -35,6 +35,11 @@ def test_the_operator_tests_a_cluster_step_by_step(
     assert "✗" not in said
 
 
+def test_the_clock_of_a_front_end_is_looked_at(each_kind: Grid) -> None:
+    each_kind.cycle()
+    assert each_kind.one("SELECT clock_skew FROM clusters") == 0  # it is this machine's own
+
+
 def test_a_prologue_is_read_by_bash_as_at_a_login(each_kind: Grid) -> None:
     grid = each_kind
     profile = f"mkdir -p {grid.place} && printf '%s\\n' 'module() {{ echo $2; }}' >>.bash_profile"

@@ -63,7 +63,7 @@ def test_it_tells_what_is_wrong(operator: Browser, web: Served) -> None:
 def test_it_tells_what_the_doctor_finds_and_when(operator: Browser, web: Served) -> None:
     told = operator.get("/operator").words
     assert "odd everything runs that should: not so nothing cycles the modules: run `cigri up`" in told
-    assert "good every cluster answers good nothing is stuck" in told
+    assert "good every cluster answers good the clocks of front-ends are right good nothing is stuck" in told
     assert "The janitor has looked at no promise yet." in told
     with web.database.begin() as conn:
         conn.execute(update(Cluster).values(failures=3, blocked_until=func.now()))

@@ -94,6 +94,7 @@ def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> 
             drained.label("drained_nodes"),
             func.coalesce(FrontEndStress.c.pace, 1.0).label("pace"),
             func.coalesce(FrontEndStress.c.why, "").label("stress"),
+            Cluster.c.clock_skew,
         )
         .select_from(Cluster)
         .outerjoin(Drain, Drain.c.cluster_id == Cluster.c.id)
@@ -184,6 +185,7 @@ def list_cluster_standings(conn: Connection) -> list[ClusterSnapshot]:
         func.coalesce(jobs.c.waiting, 0).label("waiting"),
         func.coalesce(jobs.c.running, 0).label("running"),
         Drain.c.deadline.label("drained_by"),
+        Cluster.c.clock_skew,
     )
     statement = (
         select(*columns)

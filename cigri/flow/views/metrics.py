@@ -73,7 +73,7 @@ def _clusters(conn: Connection) -> list[ClusterMetrics]:
         .add_columns(_since(Cluster.c.visited_at).label("visited"))
         .add_columns(state.used_by_us.label("ours"), (state.used - state.used_by_us).label("others"))
         .add_columns(state.free, state.unavailable.label("down"))
-        .add_columns(func.coalesce(FrontEndStress.c.pace, 1.0).label("pace"))
+        .add_columns(func.coalesce(FrontEndStress.c.pace, 1.0).label("pace"), Cluster.c.clock_skew)
         .add_columns(*(func.coalesce(jobs.c[name], 0).label(name) for name in ("waiting", "running")))
         .outerjoin(ClusterState, state.cluster_id == Cluster.c.id)
         .outerjoin(FrontEndStress, FrontEndStress.c.cluster_id == Cluster.c.id)

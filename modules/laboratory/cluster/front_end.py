@@ -108,6 +108,8 @@ class SimulatedFrontEnd:
                 return None
             case requests.ReadFrontEndLoad():
                 return 0.0
+            case requests.ReadFrontEndClock():
+                return None
         raise TypeError(f"a simulated cluster does not know the order {order!r}")
 
     def _submit(self, home: SimulatedHome, user: str, plan: BatchSpec, request: BatchRequest) -> dict[int, str]:

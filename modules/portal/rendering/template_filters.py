@@ -8,6 +8,7 @@ from cigri.api_models.campaigns import CampaignView
 from cigri.cli.campaigns import collecting
 from cigri.formats.units import split_instants
 from cigri.formats.untrusted_text import escape_text
+from cigri.presentation.cluster_status import told_skew
 from cigri.presentation.formatting import (
     format_duration,
     format_percent,
@@ -68,6 +69,7 @@ FILTERS = {
     "words": words,
     "grouped": grouped,
     "how_simulated": how_simulated,
+    "told_skew": told_skew,
     "no_end": no_end,
     "safe_text": escape_text,
 }

@@ -13,7 +13,7 @@ SHOW = 'for place in "$MACHINEFEATURES" "$JOBFEATURES"; do cd "$place" && grep -
 
 
 def test_a_program_sees_what_was_asked_for_and_declared(local: Grid) -> None:
-    features = {"hs06": 12.5, "grace_secs_job": 90, "scratch_limit_bytes": 5_000_000_000, "draft": True, "jobslots": 3}
+    features = {"hs06": 12.5, "grace_secs_job": 90, "scratch_limit_bytes": 5_000_000_000, "jobslots": 3}
     with local.database.begin() as conn:
         put_cluster(conn, local.site.name, {**local.site.config, "features": features})
     local.submit([f"{local.place}/seen"], command=SHOW, resources={"cpu": 2, "mem": 1500})
@@ -40,7 +40,7 @@ def test_a_size_is_the_same_number_of_bytes_everywhere(local: Grid) -> None:
     options = {**local.site.config["options"]}
     options["pools"] = {**options["pools"], "tmp": 4000}
     with local.database.begin() as conn:
-        put_cluster(conn, local.site.name, {**local.site.config, "options": options, "features": {"draft": True}})
+        put_cluster(conn, local.site.name, {**local.site.config, "options": options})
     local.submit([f"{local.place}/seen"], command=SHOW, resources={"mem": "500 MB", "tmp": "2 GB"})
     local.run_to_end()
     seen = dict(line.split(":", 1) for line in Path(local.place, "seen").read_text().splitlines())
@@ -51,6 +51,30 @@ def test_a_size_is_the_same_number_of_bytes_everywhere(local: Grid) -> None:
         "disk_limit_GB": "2.147",
     }
     assert {key: seen.get(key) for key in expected} == expected
+
+
+def test_the_names_of_the_draft_are_there_unless_they_are_switched_off(local: Grid) -> None:
+    def names() -> set[str]:
+        local.submit([f"{local.place}/seen"], command=SHOW)
+        local.run_to_end()
+        seen = Path(local.place, "seen")
+        found = {line.partition(":")[0] for line in seen.read_text().splitlines()}
+        seen.unlink()
+        return found
+
+    shown = names()
+    assert shown >= {"allocated_cpu", "allocated_CPU", "wall_limit_secs_lrms", "log_cores"}
+    with local.database.begin() as conn:
+        put_cluster(conn, local.site.name, {**local.site.config, "features": {"draft": False}})
+    revised = names()
+    assert "allocated_cpu" in revised
+    assert {name for name in shown - revised if not name.endswith("_lrms")} <= {
+        "allocated_CPU",
+        "disk_limit_GB",
+        "log_cores",
+        "mem_limit_MB",
+        "phys_cores",
+    }
 
 
 def test_every_use_case_names_a_test_that_is_there() -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.seeds.backends import BUCKETS, CONVERSION, PRINCIPLES
 from tests.seeds.grid_engine import GRID_ENGINE
 from tests.seeds.local import LOCAL
+from tests.seeds.machine_job_features import FORMULAS, JOB_KEYS, MACHINE_KEYS, STATUS_KEYS, USES, VARIABLES
 from tests.seeds.oar_mechanisms import JOBS, SCHEDULING, SERVICES
 from tests.seeds.rfc7 import RFC7
 from tests.seeds.scheduler_design import ALGORITHMS, ITEMS, NOTES, PLAN, SPECIFICATION, STEPS
@@ -33,6 +34,12 @@ SEEDS = {
     "CiGri 2009, steps": (STEPS, 15),
     "CiGri 2009, algorithms": (ALGORITHMS, 7),
     "CiGri 2009, plan": (PLAN, 11),
+    "Machine/Job Features, variables": (VARIABLES, 10),
+    "Machine/Job Features, use cases": (USES, 12),
+    "Machine/Job Features, keys of a job": (JOB_KEYS, 10),
+    "Machine/Job Features, keys of a machine": (MACHINE_KEYS, 6),
+    "Machine/Job Features, keys of a status": (STATUS_KEYS, 11),
+    "Machine/Job Features, formulas": (FORMULAS, 3),
     "OAR, jobs": (JOBS, 16),
     "OAR, scheduling": (SCHEDULING, 17),
     "OAR, services": (SERVICES, 18),

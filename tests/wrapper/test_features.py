@@ -71,7 +71,7 @@ def test_what_was_asked_for_is_what_is_granted(cluster: Cluster) -> None:
     assert seen == STANDARD | expected | {"grace_secs_job": "90"}
 
 
-def test_names_of_the_draft_on_demand(cluster: Cluster) -> None:
+def test_names_of_the_draft_stand_beside_the_others(cluster: Cluster) -> None:
     declared = {"hs06": "100.5", "jobslots": "8", "shutdown_command": "/sbin/it's off"}
     plan = FeatureSpec(cpu=2, mem=4000, scratch=2500000000, with_draft=True, factor=1.25, declared=declared)
     jobs = [call(1, "sh", "-c", SHOW)]

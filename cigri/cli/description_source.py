@@ -85,7 +85,6 @@ class DescriptionSource(NamedTuple):
     def _handed(self, name: str, described: object) -> PreparedSubmission:
         from cigri.inputs.reading import read_inputs
         from cigri.inputs.task_files import read_described
-        from cigri.jdl.parameter_files import ParameterFileLines
         from cigri.jdl.parsing import param_file, without_params
         from cigri.outputs.destination import resolve_destinations
 
@@ -93,11 +92,11 @@ class DescriptionSource(NamedTuple):
         lines = param_file(described, base, Path.home())
         described, inputs = read_inputs(resolve_destinations(described, base), base)
         beside: Iterable[object]
-        if not isinstance(lines, ParameterFileLines):
+        if isinstance(lines, tuple):
             described, beside = without_params(described)
         elif lines.can_be_read_again:
             beside = lines
-            next(iter(lines), None)
+            lines.check()
         else:
             beside = list(lines)
         described, files = read_described(described, beside, base)

@@ -8,6 +8,7 @@ from typing import NamedTuple, cast
 from cigri.errors import DescriptionProblem
 from cigri.jdl.cluster_settings import ClusterSettings
 from cigri.jdl.inputs import checked_name
+from cigri.jdl.parameter_files import NO_TABLE
 from cigri.jdl.parameters import Parameter, names_of
 from cigri.jdl.problems import did_you_mean, place_of
 from cigri.jdl.quoting import split
@@ -126,15 +127,31 @@ def script(lines: Sequence[str], *, campaign_id: int) -> str:
 def unknown_names(
     clusters: Mapping[str, ClusterSettings], names: Collection[str], place: Callable[..., str] = place_of
 ) -> Iterator[DescriptionProblem]:
-    """Every {name} in a template that named parameters do not fill."""
+    """Every {name} in a template that no parameter fills."""
     for cluster, settings in clusters.items():
         for steps, text in _texts(settings):
             for name in _placeholders(text):
                 if name not in MACROS and name not in names:
-                    hint = did_you_mean(name, [*names, *MACROS]) or f"write {{{{{name}}}}} if the braces are meant"
+                    hint = did_you_mean(name, [*names, *MACROS]) or _how_to_write(name, names)
                     yield DescriptionProblem(
                         place("clusters", cluster, *steps), f"no parameter is called {name!r}", hint
                     )
+
+
+def _how_to_write(name: str, names: Collection[str]) -> str:
+    if names:
+        return f"write {{{{{name}}}}} if the braces are meant"
+    return "its parameters have no names: write them as objects, or name a table in param_file, as runs.csv"
+
+
+def unused_columns(clusters: Mapping[str, ClusterSettings], names: Collection[str]) -> list[DescriptionProblem]:
+    """A table may have columns that are of no use here, but not all of them can be meant so."""
+    unused = list(unused_names(clusters, names))
+    if len(unused) < len(names):
+        return []
+    columns = ", ".join(sorted(names))
+    hint = f"write {{{min(names)}}} in exec_file, or the like; {NO_TABLE}"
+    return [DescriptionProblem("param_file", f"none of the table's columns is used: {columns}", hint)]
 
 
 def unused_names(clusters: Mapping[str, ClusterSettings], names: Collection[str]) -> Iterator[DescriptionProblem]:

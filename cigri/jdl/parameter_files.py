@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from cigri.errors import DescriptionError, DescriptionProblem
@@ -15,6 +15,19 @@ LARGEST_TEXT = 256 * MEGABYTE
 LARGEST_LIST = 1024 * MEGABYTE
 """Bytes of a parameter file."""
 LONGEST_FILE_LINE = 2 * MEGABYTE
+TABLE_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+JSON_LINES = (".jsonl", ".ndjson")
+NO_TABLE = "a file with another ending, as .txt, is read as lines of words"
+
+
+def ending(name: str) -> str:
+    """The ending of a file's name, by which it is known what stands in it."""
+    return PurePath(name.strip()).suffix.lower()
+
+
+def is_table(param_file: object) -> bool:
+    """Has it rows of named parameters (parameter_tables), and no lines of words?"""
+    return isinstance(param_file, str) and ending(param_file) in (*TABLE_DELIMITERS, *JSON_LINES)
 
 
 def open_file(path: Path) -> BinaryIO:
@@ -64,6 +77,10 @@ class ParameterFileLines:
             raise DescriptionError(
                 [DescriptionProblem("param_file", f"{self.path} cannot be read: {reason}")]
             ) from None
+
+    def check(self) -> None:
+        """Raise DescriptionError where it cannot be read."""
+        next(iter(self), None)
 
     @property
     def can_be_read_again(self) -> bool:

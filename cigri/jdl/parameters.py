@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from cigri.errors import DescriptionProblem
+from cigri.jdl.parameter_files import is_table
 from cigri.jdl.problems import ProblemCounter, place_of, shown
 from cigri.jdl.quoting import BLANKS, is_balanced
 from cigri.jdl.sweep import MOST_TASKS, ParameterSweep, SizedIterable, SweepScalar, is_number, parse_range
@@ -82,7 +83,7 @@ def parse_source(
 ) -> SizedIterable[Parameter] | None:
     """The parameters, wherever they are; None when that is not clear.
 
-    `beside` the description are those of its params, which are empty then, or the lines of its param_file.
+    `beside` the description are those of its params, which are empty then, or the lines or rows of its param_file.
     """
     given = [source for source in SOURCES if top.get(source) is not None] or (["params"] if len(beside) else [])
     if len(given) != 1:
@@ -96,6 +97,8 @@ def parse_source(
     match given[0]:
         case "params" if value is None or value == []:
             tasks = parse_items(beside, problems)
+        case "param_file" if is_table(value):
+            tasks = _from_rows(str(value), beside, problems)
         case "param_file":
             tasks = _from_lines(value, beside, problems)
         case _ if len(beside):
@@ -159,7 +162,7 @@ def _reader_of(example: object) -> Reader:
     match example:
         case dict():
             names = tuple(example)
-            return lambda item: _read_named(item, names)
+            return lambda item: read_named(item, names)
         case list():
             return _read_words
         case _:
@@ -187,7 +190,8 @@ def _read_words(item: object) -> tuple[list[str], str]:
     return words, next(filter(None, map(unsendable, words)), "")
 
 
-def _read_named(item: object, names: tuple[str, ...]) -> tuple[dict[str, SweepScalar], str]:
+def read_named(item: object, names: tuple[str, ...]) -> tuple[dict[str, SweepScalar], str]:
+    """A parameter that gives a value to each of these names, and what is wrong with it."""
     if not isinstance(item, dict):
         return {}, _not_a("an object of names and values", item)
     if not item:
@@ -195,7 +199,7 @@ def _read_named(item: object, names: tuple[str, ...]) -> tuple[dict[str, SweepSc
     if item.keys() != set(names):
         return {}, f"has the names {_listed(item)}, the others have {_listed(names)}"
     for name, value in item.items():
-        if fault := _fault_of_name(name) or _fault_of_value(value):
+        if fault := fault_of_name(name) or _fault_of_value(value):
             return {}, f"{name}: {fault}"
     return item, ""
 
@@ -208,7 +212,8 @@ def _listed(names: Iterable[object]) -> str:
     return ", ".join(map(str, names)) or "none"
 
 
-def _fault_of_name(name: object) -> str:
+def fault_of_name(name: object) -> str:
+    """What is wrong with the name of a parameter, or ""."""
     if not isinstance(name, str) or not IDENTIFIER.fullmatch(name):
         return "is no name: letters, digits and _ only, no digit first"
     return "this name has a meaning of its own" if name in RESERVED else ""
@@ -244,6 +249,14 @@ def _from_lines(
     return RepeatableParameters(lines, _read_line, count, longest, is_same)
 
 
+def _from_rows(name: str, rows: SizedIterable[object], problems: list[DescriptionProblem]) -> SizedIterable[Parameter]:
+    """Those of a table, which whoever sent them has read."""
+    if not isinstance(next(iter(rows), {}), dict):
+        problems.append(DescriptionProblem("param_file", f"{name} is a table: send its rows as objects"))
+        return []
+    return parse_items(rows, problems)
+
+
 def _is_blank(line: object) -> bool:
     return isinstance(line, str) and not line.strip(BLANKS)
 
@@ -266,7 +279,7 @@ def _from_sweep(value: object, problems: list[DescriptionProblem]) -> SizedItera
     axes = {}
     faults = ProblemCounter(problems, "names are wrong")
     for name, axis in value.items():
-        if fault := _fault_of_name(name):
+        if fault := fault_of_name(name):
             faults.add(place_of("sweep", name), fault)
         else:
             axes[name] = _axis(axis, place_of("sweep", name), problems)

@@ -10,11 +10,12 @@ from pydantic import BaseModel, ValidationError
 from cigri.errors import DescriptionError, DescriptionProblem
 from cigri.estimates.clamping import LARGEST_INTEGER
 from cigri.jdl.cluster_settings import ClusterSettings, JobDefaults
-from cigri.jdl.command import unknown_names, unused_names
+from cigri.jdl.command import unknown_names, unused_columns, unused_names
 from cigri.jdl.command_length import check_length
 from cigri.jdl.description import CampaignDescription, CampaignFields
 from cigri.jdl.dirac import is_dirac, translate
-from cigri.jdl.parameter_files import ParameterFileLines
+from cigri.jdl.parameter_files import ParameterFileLines, is_table
+from cigri.jdl.parameter_tables import ParameterTable
 from cigri.jdl.parameters import SOURCES, Parameter, names_of, parse_items, parse_source
 from cigri.jdl.problems import ProblemCounter, did_you_mean, place_of, problem_of, shown
 from cigri.jdl.stages import STAGES
@@ -87,12 +88,16 @@ def read_description(text: str, format: Format | None) -> object:
     return text if format is None and is_dirac(text) else read(text, format)
 
 
-def param_file(described: object, base: Path, home: Path) -> ParameterFileLines | tuple[()]:
-    """The lines of the file that a description names, if it does: relative to `base`, with `home` for ~ and $HOME."""
+def param_file(described: object, base: Path, home: Path) -> ParameterFileLines | ParameterTable | tuple[()]:
+    """The lines, or the rows, of the file that a description names, if it does.
+
+    It is relative to `base`, with `home` for ~ and $HOME.
+    """
     named = [value for key, value in described.items() if key.lower() == "param_file"] if is_object(described) else []
     if len(named) != 1 or not isinstance(named[0], str):
         return ()
-    return ParameterFileLines(base / HOME.sub(lambda _: str(home), named[0].strip(), count=1))
+    lines = ParameterFileLines(base / HOME.sub(lambda _: str(home), named[0].strip(), count=1))
+    return ParameterTable(named[0].strip(), lines) if is_table(named[0]) else lines
 
 
 def without_params(described: object) -> tuple[object, list[object]]:
@@ -148,10 +153,14 @@ def _campaign(
     are_sound = len(problems) == before
     is_desktop = _is_desktop(top, problems)
     tasks = known_tasks or (None if is_desktop else parse_source(top, beside, problems))
-    names = names_of(next(iter(tasks), None)) if tasks is not None else frozenset()
-    if names:
+    first = next(iter(tasks), None) if tasks is not None else None
+    names = names_of(first)
+    if names or (first is not None and known_tasks is None):  # DIRAC's language has marks of its own
         problems += unknown_names(clusters, names, lambda *steps: _origin(top, blocks, *steps))
-        problems += unused_names(clusters, names) if are_sound else []
+    if names and are_sound:
+        problems += (
+            unused_columns(clusters, names) if is_table(top.get("param_file")) else unused_names(clusters, names)
+        )
     if heading and heading.replicate and any(part.task_inputs for part in clusters.values()):
         message = "tasks with inputs of their own are not replicated: these are on one cluster only"
         problems.append(DescriptionProblem("replicate", message, "leave it out, or name the files in inputs"))

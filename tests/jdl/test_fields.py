@@ -17,7 +17,7 @@ from cigri.shell.words import OutputPattern
 
 
 def settings(**fields: Any) -> ClusterSettings:
-    content = {"name": "n", "nb_jobs": 1, "clusters": {"c": {"exec_file": "e", **fields}}}
+    content = {"name": "n", "params": fields.pop("params", ["0"]), "clusters": {"c": {"exec_file": "e", **fields}}}
     return parse(json.dumps(content), base=Path(), home=Path()).clusters["c"]
 
 
@@ -301,7 +301,8 @@ def test_resources_that_cannot_be_obeyed_are_refused(resources: object, message:
 
 
 def test_settings_that_compute_amounts_survive_json() -> None:
-    full = settings(exec_file="run {size}", resources={"mem": "{size} * 2 GB", "tmp": "1 GB", "gpu": "{size}"})
+    amounts = {"mem": "{size} * 2 GB", "tmp": "1 GB", "gpu": "{size}"}
+    full = settings(exec_file="run {size}", resources=amounts, params=[{"size": 1}])
     assert ClusterSettings.model_validate(json.loads(json.dumps(full.model_dump(mode="json")))) == full
     assert full.resources.formulas == {"mem": "{size} * 2 GB", "gpu": "{size}"}
     exact = full.resources.request({"mem": 5, "gpu": 1})

@@ -109,6 +109,8 @@ class GridMetrics(NamedTuple):
     """The share of 90 % intervals, of campaigns that ended in the last day, that held the end; null: there is none."""
     stalled: int = 0
     """Processes that make passes, are connected to the database, and do not go on."""
+    intervals: int = 0
+    """How many intervals `calibration` is the share of."""
 
 
 class UsedWork(NamedTuple):

@@ -43,6 +43,20 @@ def test_operators_are_led_there(operator: Browser) -> None:
     assert 'href="/operator"' in operator.get("/").text
 
 
+def test_it_tells_how_many_forecasts_held_and_of_how_many(operator: Browser, web: Served) -> None:
+    assert "forecasts that held" not in operator.get("/operator").words
+    with web.database.begin() as conn:
+        conn.execute(text("UPDATE campaigns SET state = 'terminated', ended_at = now() WHERE id = 1"))
+        conn.execute(
+            text(
+                "INSERT INTO forecast_history (campaign_id, at, ratio, remaining, eta, eta_low, eta_high)"
+                " SELECT 1, now() - n * interval '1 min', 1, 1, now(), now() - (2 - n) * interval '1 h',"
+                " now() + interval '1 h' FROM generate_series(1, 4) AS n"
+            )
+        )
+    assert "forecasts that held 50 % of 4 intervals" in operator.get("/operator").words
+
+
 def test_it_tells_whether_the_grid_is_at_work(operator: Browser, web: Served) -> None:
     told = operator.get("/operator").words
     assert "Not ready: no almighty." in told

@@ -12,7 +12,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.api_models.metrics import ClusterMetrics, GridMetrics, ModuleMetrics
 from cigri.database.typed_rows import read_all
-from cigri.estimates.calibration import calibration
+from cigri.estimates.calibration import IntervalOutcome, calibration
 from cigri.flow.forecasts import list_told
 from cigri.flow.outcome_counts import list_end_counts
 from cigri.flow.remote_command_counts import list_commands
@@ -32,7 +32,7 @@ MOST_CALIBRATED = 100  # campaigns, the last that ended
 
 def find_figures(conn: Connection) -> GridMetrics:
     """All of them, at one instant."""
-    pulse = read_heartbeats(conn)
+    pulse, intervals = read_heartbeats(conn), _recent_intervals(conn)
     return GridMetrics(
         pulse.now,
         _counted(conn, CampaignState, Campaign.c.state, func.count()),
@@ -43,8 +43,9 @@ def find_figures(conn: Connection) -> GridMetrics:
         [one if pulse.has_almighty else one._replace(sessions=0) for one in list_commands(conn)],
         _modules(conn),
         pulse.has_almighty,
-        _calibration(conn),
+        calibration(intervals),
         len(pulse.stalled),
+        len(intervals),
     )
 
 
@@ -99,11 +100,11 @@ def _since(moment: ColumnElement[Any]) -> ColumnElement[float]:
     return cast(func.extract("epoch", func.now() - moment), DOUBLE_PRECISION)
 
 
-def _calibration(conn: Connection) -> float | None:
+def _recent_intervals(conn: Connection) -> list[IntervalOutcome]:
     recent = (
         select(Campaign.c.id)
         .where(Campaign.c.state == CampaignState.TERMINATED, Campaign.c.ended_at > func.now() - CALIBRATED_FOR)
         .order_by(Campaign.c.ended_at.desc())
         .limit(MOST_CALIBRATED)
     )
-    return calibration(list_told(conn, conn.scalars(recent).all()))
+    return list_told(conn, conn.scalars(recent).all())

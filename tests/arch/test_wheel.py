@@ -47,7 +47,10 @@ def test_the_wheel_carries_all_that_the_programs_read(wheel: Path) -> None:
         "modules/laboratory/report/style.css",
         "modules/portal/templates/base.html",
         "modules/portal/static/style.css",
+        "modules/portal/static/charts.js",
         "modules/portal/static/vendored/htmx.min.js",
+        "modules/portal/static/vendored/uPlot.iife.min.js",
+        "modules/portal/static/vendored/uPlot.min.css",
         "modules/runner/batch_spec.py",
         "modules/campaign_schedulers/workqueue.py",
     ):

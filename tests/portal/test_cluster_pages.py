@@ -17,6 +17,7 @@ from cigri.states import EventLevel
 from cigri.tables.clusters import Cluster, ClusterUsage
 from modules.portal.pages.clusters import MOST_SQUARES, NodeSquares, squares_of
 from modules.portal.rendering.stacked_chart import ChartBand, StackedChart, cores_of, stack
+from modules.portal.rendering.usage_chart import cluster_chart
 from tests.factories import NOON
 from tests.portal.browser import Browser
 from tests.portal.conftest import Served
@@ -66,8 +67,6 @@ def test_kinds_of_cores_stand_on_each_other() -> None:
             ChartBand("free", "M0 0V0H10V0H20V50H10V50H0z"),
         ],
         100,
-        NOON - A_DAY,
-        NOON,
     )
 
 
@@ -86,6 +85,27 @@ def test_what_reaches_out_of_the_day_is_cut() -> None:
 @pytest.mark.parametrize("usage", [[], [use(0, 0, 0, 0, 0)]])
 def test_of_no_cores_nothing_is_drawn(usage: list[ClusterUsagePeriod]) -> None:
     assert stack(usage, NOON, A_DAY, QUARTER) is None
+
+
+def test_a_cluster_is_told_while_somebody_looked() -> None:
+    usage = [use(2, 1, 2, 3, 4), use(2.25, 2, 2, 2, 4), use(20, 0, 0, 0, 10), use(23.9, 4, 3, 2, 1)]
+    told = cluster_chart("dahu", usage, NOON, QUARTER)
+    assert told is not None
+    assert [((row.at - NOON + A_DAY) / timedelta(hours=1), *row.values) for row in told.rows] == [
+        (2, 1, 2, 3, 4),
+        (2.25, 2, 2, 2, 4),
+        (2.5, None, None, None, None),
+        (20, 0, 0, 0, 10),
+        (20.25, None, None, None, None),
+        (23.9, 4, 3, 2, 1),
+        (24, None, None, None, None),
+    ]
+    assert [series.name for series in told.series] == ["ours", "others'", "down", "free"]
+
+
+@pytest.mark.parametrize("usage", [[], [use(0, 0, 0, 0, 0)]])
+def test_of_a_cluster_without_cores_there_is_no_chart(usage: list[ClusterUsagePeriod]) -> None:
+    assert cluster_chart("dahu", usage, NOON, QUARTER) is None
 
 
 def test_more_of_ours_than_is_in_use_is_none_of_others() -> None:
@@ -142,7 +162,8 @@ def test_the_page_of_a_cluster_tells_what_is_wrong(browser: Browser, web: Served
     assert "CLUSTER_AWAY" in told.words
     assert "no &lt;route&gt;" in told.text
     assert "not ours" not in told.text
-    assert "10 cores at the upper edge" in told.words
+    assert '<figure class="chart" id="chart-day" aria-label="Cores of dahu over time" data-chart="stack"' in told.text
+    assert "UTC 4 0 0 6 " in told.words
     assert '<path class="sick" d="M0.1 0.1h.8v.8h-.8zm.1.1l.6.6m0-.6l-.6.6"/>' in told.text
     assert "sick: dahu-&lt;7&gt;" in told.text
 

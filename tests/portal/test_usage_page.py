@@ -1,5 +1,7 @@
 """The page of use: clusters over the last hours, users now, and what came of what has run."""
 
+from datetime import timedelta
+
 import pytest
 from sqlalchemy import delete, text, update
 
@@ -10,9 +12,13 @@ from cigri.states import Outcome
 from cigri.tables.clusters import ClusterUsage
 from cigri.tables.jobs import Accounting
 from modules.portal.pages.usage import ClusterCoreHours, MeanClusterUse, UserCoreHours, hours_by_user, mean_use, work_of
-from tests.factories import submitted_jobs
+from modules.portal.rendering.chart_table import ChartRow
+from modules.portal.rendering.usage_chart import own_cores_chart
+from tests.factories import NOON, submitted_jobs
 from tests.portal.browser import Browser
 from tests.portal.conftest import Served
+
+ONE_HOUR = timedelta(hours=1)
 
 
 def test_clusters_are_told_on_the_mean(browser: Browser, web: Served) -> None:
@@ -33,6 +39,41 @@ def test_means_are_taken_over_periods_and_kept_apart_by_cluster(web: Served) -> 
         ClusterUsagePeriod("a", now, 4, 3, 1, 1, 0),
     ]
     assert mean_use(usage) == [MeanClusterUse("a", 4, 1, 1, 2, 0), MeanClusterUse("b", 8, 0, 0, 8, 0)]
+
+
+def used(cluster: str, period: int, cores: int) -> ClusterUsagePeriod:
+    return ClusterUsagePeriod(cluster, NOON + period * ONE_HOUR, 9, 9 - cores, cores, cores, 0)
+
+
+def test_what_the_grid_used_is_drawn_by_cluster() -> None:
+    usage = [used("a", 0, 0), used("a", 1, 2), used("a", 2, 3), used("a", 5, 4), used("a", 6, 0), used("a", 7, 0)]
+    usage += [used("b", 2, 1), used("idle", 2, 0)]
+    told = own_cores_chart(usage, NOON + 7.5 * ONE_HOUR, ONE_HOUR)
+    assert told is not None
+    assert [series.name for series in told.series] == ["a", "b"]
+    assert [((row.at - NOON) / ONE_HOUR, *row.values) for row in told.rows] == [
+        (1, 2, None),
+        (2, 3, 1),
+        (3, None, None),
+        (5, 4, None),
+        (6, 0, None),
+    ]
+
+
+def test_the_last_period_ends_now() -> None:
+    told = own_cores_chart([used("a", 0, 2), used("a", 1, 2)], NOON + 1.5 * ONE_HOUR, ONE_HOUR)
+    assert told is not None
+    assert told.rows[-1] == ChartRow(NOON + 1.5 * ONE_HOUR, (None,))
+
+
+def test_a_grid_that_used_nothing_has_no_chart(browser: Browser, web: Served) -> None:
+    assert own_cores_chart([used("a", 0, 0)], NOON, ONE_HOUR) is None
+    with web.database.begin() as conn:
+        conn.execute(update(ClusterUsage).values(used_by_us=0))
+    assert "data-chart" not in browser.get("/usage").text
+    with web.database.begin() as conn:
+        conn.execute(update(ClusterUsage).values(total=10, used=6, used_by_us=4))
+    assert 'id="chart-used"' in browser.get("/usage").text
 
 
 def test_users_are_told_by_what_runs(browser: Browser, web: Served) -> None:

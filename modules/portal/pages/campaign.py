@@ -38,7 +38,7 @@ from modules.portal.change_stream import stamp_of
 from modules.portal.parameter_limits import PlainNumber
 from modules.portal.rendering.campaign_row import TaskStrip, bar, expected_end, strip_of
 from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_form, see
-from modules.portal.rendering.progress_chart import cores_stack, course
+from modules.portal.rendering.progress_chart import cores_chart, ends_chart, progress_chart
 
 SHOWN_TASKS, SHOWN_FAILURES = 50, 20
 STRIP_AT_ONCE = 50_000  # tasks; with more, each of which is looked at, the strip comes behind the page
@@ -113,8 +113,9 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
         with site.grid(caller).snapshot() as grid:
             whole, told = grid.call(campaign, campaign_id=campaign_id), grid.call(progress, campaign_id=campaign_id)
             had = grid.call(cores, campaign_id=campaign_id)
-        drawn, stacked = course(told, whole.campaign), cores_stack(had)
-        return site.show(request, "course.html", caller, campaign=whole.campaign, course=drawn, cores=stacked)
+        found = whole.campaign
+        charts = (progress_chart(told, found), ends_chart(told, found), cores_chart(had, found))
+        return site.show(request, "course.html", caller, campaign=found, charts=[chart for chart in charts if chart])
 
     def change_campaign(request: Request, campaign_id: PlainNumber, action: str, form: Form) -> Response:
         grid = site.grid(site.changing(request, form))

@@ -16,7 +16,8 @@ from cigri.endpoints.health import notices
 from cigri.endpoints.paging import walk
 from modules.portal.parameter_limits import PlainText
 from modules.portal.rendering.page_renderer import PageRenderer, add_page
-from modules.portal.rendering.stacked_chart import StackedChart, cores_of, stack
+from modules.portal.rendering.stacked_chart import StackedChart, stack
+from modules.portal.rendering.usage_chart import cluster_chart
 
 LOOKED_THROUGH = 1000  # open events
 MOST_SQUARES = 400
@@ -71,8 +72,7 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
             caller,
             standing=day.status,
             cluster=day.status.cluster,
-            stack=stack(day.usage, now, A_DAY, DAY_PERIOD),
-            by_hour=[(use.at, cores_of(use)) for use in day.usage[::-4]],
+            chart=cluster_chart(day.status.cluster.name, day.usage, now, DAY_PERIOD),
             sessions=day.sessions,
             squares=squares_of(day.status.cluster, queues),
             events=opened[::-1],

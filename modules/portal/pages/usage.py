@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from statistics import fmean
 from typing import NamedTuple
 
@@ -12,12 +13,13 @@ from cigri.api_models.campaigns import CampaignView
 from cigri.api_models.clusters import ClusterUsagePeriod
 from cigri.api_models.metrics import AccountingEntry, OutcomeMetric
 from cigri.endpoints.campaigns import campaigns
-from cigri.endpoints.clusters import cluster_usage
+from cigri.endpoints.clusters import PERIODS, cluster_usage
 from cigri.endpoints.metrics import accounting, figures
 from cigri.endpoints.paging import walk
 from cigri.formats.units import HOUR
 from cigri.states import Outcome
 from modules.portal.rendering.page_renderer import PageRenderer, add_page
+from modules.portal.rendering.usage_chart import own_cores_chart
 
 USUAL_HOURS = 24.0
 USUAL_DAYS = 30
@@ -70,7 +72,7 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
     def usage_page(request: Request, hours: float = USUAL_HOURS, days: int = USUAL_DAYS) -> Response:
         caller = site.visitor(request)
         grid = site.grid(caller)
-        full = grid.call(cluster_usage, hours=hours)
+        full, told = grid.call(cluster_usage, hours=hours), grid.call(figures)
         return site.show(
             request,
             "usage.html",
@@ -79,7 +81,8 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
             days=days,
             hours_of=hours_by_user(grid.call(accounting, days=days)),
             clusters=mean_use(full),
-            work=work_of(grid.call(figures).ended),
+            chart=own_cores_chart(full, told.now, timedelta(hours=hours) / PERIODS),
+            work=work_of(told.ended),
             users=shares_of(walk(grid, campaigns, MOST_OPEN_CAMPAIGNS, user="")),
         )
 

@@ -1,124 +1,116 @@
-"""The course of a campaign as it is drawn: what was done, what is forecast, what had been forecast, its cores. Pure."""
+"""The charts of a campaign's course: tasks done and to be done, the ends that were forecast, its cores. Pure."""
 
-from datetime import datetime
-from typing import NamedTuple
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+from statistics import median_low
 
 from cigri.api_models.campaigns import CampaignView
-from cigri.api_models.histories import CoresHistory, EndForecastPoint, ProgressHistory
+from cigri.api_models.histories import CoresHistory, ProgressHistory, ProgressPoint
 from modules.portal.rendering.campaign_row import expected_end
-from modules.portal.rendering.stacked_chart import ChartBand, across, bands, up
+from modules.portal.rendering.chart_table import (
+    ChartKind,
+    ChartRow,
+    ChartSeries,
+    ChartTable,
+    largest_series,
+    without_empty_ends,
+)
 
-COLOURS_OF_CLUSTERS = 6  # of clusters, from the first one on again
 LONGEST_AHEAD = 4  # times as long as it has lasted: what is forecast to be later lies outside
-MOST_TOLD_ENDS = 12  # in words
+LONGEST_PAUSE = 5  # times the usual time between two moments: nobody looked in a longer one
+SHORTEST_GAP = timedelta(minutes=5)
+DONE, FAILED = ChartSeries("done", "done"), ChartSeries("failed", "failed")
+FORECAST_SERIES = [ChartSeries("ahead", "forecast"), ChartSeries("low", "90 % early"), ChartSeries("high", "90 % late")]
+END_SERIES = [ChartSeries("ahead", "predicted end"), ChartSeries("low", "90 % from"), ChartSeries("high", "90 % to")]
 
 
-class ForecastMark(NamedTuple):
-    """What was forecast: across, when it was said; in the height, from when to when the end was to be."""
-
-    at: int
-    low: int
-    high: int
-
-
-class ProgressChart(NamedTuple):
-    """Lines and areas as paths, "" where there is none: the `fan` opens from now to the interval of the end.
-
-    `end`: the height of the end, among the marks; `highest`: the time at their upper edge.
-    """
-
-    done: str
-    failed: str
-    fan: str
-    ahead: str
-    now: int
-    marks: list[ForecastMark]
-    end: int | None
-    since: datetime
-    until: datetime
-    highest: datetime
-    told: list[EndForecastPoint]
-
-
-class ClusterCoresChart(NamedTuple):
-    """Cores by cluster, from below; `names` by the class of its colour."""
-
-    bands: list[ChartBand]
-    names: dict[str, str]
-    most: int
-
-
-def course(progress: ProgressHistory, campaign: CampaignView) -> ProgressChart | None:
-    """None: it has only just begun."""
-    since, now = progress.points[0].at, progress.points[-1].at
-    if now <= since or not progress.total:
+def progress_chart(progress: ProgressHistory, campaign: CampaignView) -> ChartTable | None:
+    """Draw tasks that are done and have failed, and from now on the forecast; None: there is nothing to see yet."""
+    since, now = progress.points[0].at, progress.points[-1]
+    if now.at <= since or not progress.total:
         return None
-    end, few = expected_end(campaign), _few(progress)
-    latest = max([time for time in (now, end.at, end.high) if time is not None])
-    until = min(latest, since + LONGEST_AHEAD * (now - since))
-
-    def x(time: datetime) -> int:
-        return across((time - since) / (until - since))
-
-    def y(tasks: float) -> int:
-        return up(tasks / progress.total)
-
-    highest = min(max([until, *(said.eta_high or said.eta for said in few)]), since + LONGEST_AHEAD * (until - since))
-
-    def height(time: datetime) -> int:
-        return up(min(max((time - since) / (highest - since), 0.0), 1.0))
-
-    last = progress.points[-1]
-    left = progress.total - last.done
-
-    def toward(end: datetime) -> tuple[int, int]:
-        """Where the way to the end leaves the chart: above, or at its side."""
-        part = min((until - now) / (end - now), 1.0) if end > now else 1.0
-        return x(min(end, until)), y(last.done + left * part)
-
-    edge = f"M{x(now)} {y(last.done)}"
-    return ProgressChart(
-        done=_line([(x(point.at), y(point.done)) for point in progress.points]),
-        failed=_line([(x(point.at), y(point.failed)) for point in progress.points]) if last.failed else "",
-        fan=edge + _opening(toward(end.low), toward(end.high)) if end.low and end.high else "",
-        ahead=edge + "L{} {}".format(*toward(end.at)) if end.at else "",
-        now=x(now),
-        marks=[
-            ForecastMark(x(told.at), height(told.eta_low or told.eta), height(told.eta_high or told.eta))
-            for told in few
-        ],
-        end=height(campaign.ended_at) if campaign.ended_at else None,
-        since=since,
-        until=until,
-        highest=highest,
-        told=few[::-1],
-    )
+    rows, ahead = _begun(progress.points), _ahead(progress, campaign)
+    if len(rows) + len(ahead) < 2:
+        return None
+    series = [DONE, FAILED] if now.failed else [DONE]
+    past = [ChartRow(point.at, (point.done, point.failed)[: len(series)]) for point in rows]
+    if ahead:
+        unknown: tuple[None, ...] = (None,) * len(FORECAST_SERIES)
+        nothing: tuple[None, ...] = (None,) * len(series)
+        past = [
+            *(row._replace(values=row.values + unknown) for row in past[:-1]),
+            ChartRow(now.at, past[-1].values + ahead[0].values),
+            *(row._replace(values=nothing + row.values) for row in ahead[1:]),
+        ]
+        series = [*series, *FORECAST_SERIES]
+    name, title = f"progress-{campaign.id}", f"Tasks of campaign {campaign.id} over time"
+    return ChartTable(name, ChartKind.LINES, title, "tasks", series, past, top=progress.total)
 
 
-def _line(points: list[tuple[int, int]]) -> str:
-    return "M" + "L".join(f"{across} {down}" for across, down in points)
+def _begun(points: Sequence[ProgressPoint]) -> list[ProgressPoint]:
+    """Leave out what was before its first task was done, or failed; the last moment stays."""
+    first = next((place for place, point in enumerate(points) if point.done or point.failed), len(points))
+    return list(points[max(first - 1, 0) :])
 
 
-def _opening(early: tuple[int, int], late: tuple[int, int]) -> str:
-    """By the upper corner where only the later one leaves the chart at its side."""
-    corner = f"H{late[0]}" if early[1] < late[1] else ""
-    return f"L{early[0]} {early[1]}{corner}L{late[0]} {late[1]}z"
+def _ahead(progress: ProgressHistory, campaign: CampaignView) -> list[ChartRow]:
+    """From now to the end as it is expected, at the earliest, and at the latest; empty: no end is known."""
+    end, now = expected_end(campaign), progress.points[-1]
+    if end.at is None:
+        return []
+    ends, left = (end.at, end.low, end.high), progress.total - now.done
+    latest = now.at + (LONGEST_AHEAD - 1) * (now.at - progress.points[0].at)
+
+    def done_by(at: datetime, end: datetime | None) -> int | None:
+        """Count the tasks that are done then, if all of them are at `end`."""
+        if end is None:
+            return None
+        return now.done + (left if end <= at else round(left * ((at - now.at) / (end - now.at))))
+
+    moments = {now.at, *(min(max(moment, now.at), latest) for moment in ends if moment is not None)}
+    begin = ChartRow(now.at, tuple(None if moment is None else now.done for moment in ends))
+    return [
+        begin,
+        *(ChartRow(at, tuple(done_by(at, moment) for moment in ends)) for at in sorted(moments) if at > now.at),
+    ]
 
 
-def cores_stack(cores: CoresHistory) -> ClusterCoresChart | None:
-    """None: it has had none."""
-    since, until = cores.moments[0], cores.moments[-1]
+def ends_chart(progress: ProgressHistory, campaign: CampaignView) -> ChartTable | None:
+    """Draw the end that was forecast, by when that was; None: none ever was."""
+    said = {forecast.at: forecast for forecast in progress.forecasts}
+    if not said:
+        return None
+    rows = [
+        ChartRow(point.at, (forecast.eta, forecast.eta_low, forecast.eta_high) if forecast else (None,) * 3)
+        for point in progress.points[1:-1]
+        for forecast in [said.get(point.at)]
+    ]
+    told = with_gaps(without_empty_ends(rows))
+    name, title = f"ends-{campaign.id}", f"Predicted end of campaign {campaign.id} over time"
+    return ChartTable(name, ChartKind.ENDS, title, "predicted end", END_SERIES, told, end=campaign.ended_at)
+
+
+def cores_chart(cores: CoresHistory, campaign: CampaignView) -> ChartTable | None:
+    """Draw the cores of its running jobs by cluster, on each other; None: it has had none."""
     # between two moments there are as many as at the first of them
-    most = max(map(sum, zip(*(one.cores[:-1] for one in cores.clusters), strict=True)), default=0)
-    if not most or until <= since:
+    if not any(any(one.cores[:-1]) for one in cores.clusters) or cores.moments[-1] <= cores.moments[0]:
         return None
-    edges = [across((at - since) / (until - since)) for at in cores.moments]
-    named = {f"c{place % COLOURS_OF_CLUSTERS} n{place}": one for place, one in enumerate(cores.clusters)}
-    layers = {kind: one.cores[:-1] for kind, one in named.items()}
-    return ClusterCoresChart(bands(edges, layers, most), {kind: one.cluster for kind, one in named.items()}, most)
+    series, values = largest_series({one.cluster: list(one.cores) for one in cores.clusters})
+    rows = [ChartRow(at, row) for at, row in zip(cores.moments, values, strict=True)]
+    name, title = f"cores-{campaign.id}", f"Cores of the jobs of campaign {campaign.id} by cluster over time"
+    return ChartTable(name, ChartKind.STACK, title, "cores", series, with_gaps(without_empty_ends(rows)))
 
 
-def _few(progress: ProgressHistory) -> list[EndForecastPoint]:
-    """Of many forecasts some, evenly over the time, and the last."""
-    every = -(-len(progress.forecasts) // MOST_TOLD_ENDS) or 1
-    return progress.forecasts[::-every][::-1]
+def with_gaps(rows: Sequence[ChartRow]) -> list[ChartRow]:
+    """Put an empty row where the history pauses: a usual step after what was known last."""
+    steps = [later.at - earlier.at for earlier, later in pairwise(rows)]
+    if not steps:
+        return list(rows)
+    usual = median_low(steps)
+    told = [rows[0]]
+    for step, row in zip(steps, rows[1:], strict=True):
+        if step > max(LONGEST_PAUSE * usual, SHORTEST_GAP):
+            told.append(ChartRow(told[-1].at + usual, (None,) * len(row.values)))
+        told.append(row)
+    return told

@@ -1,4 +1,4 @@
-"""Cores over time, one kind on top of the other; a time in which nobody looked stays empty. Pure."""
+"""The small charts in the list of clusters: cores over time, one kind on the other, with gaps. Pure."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -19,12 +19,10 @@ class ChartBand(NamedTuple):
 
 
 class StackedChart(NamedTuple):
-    """A chart from `since` to `until`; `most`: cores at its upper edge."""
+    """A chart of a time; `most`: cores at its upper edge."""
 
     bands: list[ChartBand]
     most: int
-    since: datetime
-    until: datetime
 
 
 def stack(
@@ -35,21 +33,21 @@ def stack(
     if not most:
         return None
     since, paths = until - past, dict.fromkeys(KINDS, "")
-    for run in _runs(usage, period):
-        edges = [across((use.at - since) / past) for use in run]
-        edges.append(across((run[-1].at + period - since) / past))
+    for run in runs_of(usage, period):
+        edges = [_across((use.at - since) / past) for use in run]
+        edges.append(_across((run[-1].at + period - since) / past))
         layers = zip(*map(cores_of, run), strict=True)
-        for band in bands(edges, dict(zip(KINDS, layers, strict=True)), most):
+        for band in _bands(edges, dict(zip(KINDS, layers, strict=True)), most):
             paths[band.kind] += band.path
-    return StackedChart([ChartBand(kind, path) for kind, path in paths.items()], most, since, until)
+    return StackedChart([ChartBand(kind, path) for kind, path in paths.items()], most)
 
 
-def bands(edges: Sequence[int], layers: Mapping[str, Sequence[int]], most: int) -> list[ChartBand]:
+def _bands(edges: Sequence[int], layers: Mapping[str, Sequence[int]], most: int) -> list[ChartBand]:
     """Layers from the bottom to the top, each with a height between two edges; `most` reaches to the upper end."""
     told, lower = [], [0] * (len(edges) - 1)
     for kind, heights in layers.items():
         upper = [below + height for below, height in zip(lower, heights, strict=True)]
-        floor, roof = ([up(height / most) for height in line] for line in (lower, upper))
+        floor, roof = ([_up(height / most) for height in line] for line in (lower, upper))
         told.append(ChartBand(kind, _area(edges, floor, roof) if floor != roof else ""))
         lower = upper
     return told
@@ -60,7 +58,7 @@ def cores_of(use: ClusterUsagePeriod) -> tuple[int, ...]:
     return use.used_by_us, max(use.used - use.used_by_us, 0), use.unavailable, use.free
 
 
-def _runs(usage: Sequence[ClusterUsagePeriod], period: timedelta) -> list[list[ClusterUsagePeriod]]:
+def runs_of(usage: Sequence[ClusterUsagePeriod], period: timedelta) -> list[list[ClusterUsagePeriod]]:
     """Periods that follow each other."""
     runs: list[list[ClusterUsagePeriod]] = []
     for use in usage:
@@ -78,11 +76,11 @@ def _area(edges: Sequence[int], lower: Sequence[int], upper: Sequence[int]) -> s
     return f"M{edges[0]} {upper[0]}{there}{back}z"
 
 
-def across(part: float) -> int:
+def _across(part: float) -> int:
     """Of the width."""
     return round(min(max(part, 0.0), 1.0) * STACK_WIDTH)
 
 
-def up(part: float) -> int:
+def _up(part: float) -> int:
     """Of the height; it is counted from above."""
     return STACK_HEIGHT - round(part * STACK_HEIGHT)

@@ -35,6 +35,13 @@ def moment(time: datetime | None) -> Markup:
     return Markup('<time datetime="{}">{}</time>').format(at.isoformat(timespec="seconds"), f"{at:%Y-%m-%d %H:%M} UTC")
 
 
+def instant(time: datetime) -> Markup:
+    """Write a time to the second, for figures that may be seconds apart; milliseconds are for the script."""
+    at = time.astimezone(UTC)
+    exact = at.isoformat(timespec="milliseconds")
+    return Markup('<time datetime="{}">{}</time>').format(exact, f"{at:%Y-%m-%d %H:%M:%S} UTC")
+
+
 def timed(sentence: str) -> Markup:
     """A sentence, with the instants in it as `moment` writes them."""
     parts = split_instants(sentence)
@@ -59,6 +66,7 @@ def grouped(number: int) -> str:
 
 FILTERS = {
     "moment": moment,
+    "instant": instant,
     "timed": timed,
     "duration": format_duration,
     "rate": format_rate,

@@ -28,7 +28,7 @@ from tests.portal.journeys.conftest import CHROMIUM
 PICTURES = Path(__file__).parents[3] / "docs" / "pictures"
 USER = "alice"
 WIDTH = 1100
-PICTURED = {"home": ("/", 480, ".bar"), "campaign": ("/campaigns/1", 1420, "svg.course")}
+PICTURED = {"home": ("/", 480, ".bar"), "campaign": ("/campaigns/1", 1420, "#chart-progress-1 .u-over")}
 """Pages, how much of each is shown, and what is waited for."""
 SPEEDS = {"dahu": 4, "luke": 2, "bigfoot": 1}
 """Tasks that each cluster ends in a round."""

@@ -1,14 +1,17 @@
 """Charts in a real browser: drawn from the tables of a page, told under the pointer, switched by their legend."""
 
 import re
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import pytest
+from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 from sqlalchemy import text
 
 from tests.portal.conftest import Served
 from tests.portal.journeys.conftest import Visit
-from tests.portal.journeys.test_every_page import grave, on_each_screen
+from tests.portal.journeys.test_every_page import faults, grave, on_each_screen
 
 CHARTED = ["/campaigns/1", "/campaigns/1/course", "/clusters/dahu", "/usage"]
 NOTE_TEXTS = """
@@ -133,6 +136,8 @@ def test_a_chart_stays_as_it_is_when_its_page_is_fetched_anew(charted: Served, v
     page.evaluate("htmx.trigger('#main', 'changed')")
     expect(page.locator("h1")).not_to_have_class(MARKED)
     expect(figure).to_have_class(MARKED)
+    expect(figure.get_by_role("group", name="shown in the chart")).to_have_count(1)
+    expect(figure.locator("time").first).to_have_text(re.compile(r"\d:\d\d:\d\d"))
     expect(point_at(figure)).to_contain_text("dahu: 8")
 
 
@@ -143,6 +148,16 @@ def test_kinds_of_cores_are_switched_one_by_one(charted: Served, visit: Visit) -
     expect(point_at(figure)).to_contain_text(re.compile(r"free: 4.*down: 1.*others': 2.*ours: 3.*together: 10"))
     switch(figure, "free").click()
     expect(point_at(figure)).to_contain_text("together: 6")
+
+
+def test_times_are_those_of_the_readers_zone(charted: Served, visit: Visit) -> None:
+    page = visit(charted, timezone_id="Asia/Tokyo", locale="en-GB")
+    page.goto("/clusters/dahu")
+    figure = chart(page, "day")
+    instant = figure.locator("tbody time").nth(10).get_attribute("datetime")
+    assert instant
+    told = f"{datetime.fromisoformat(instant).astimezone(ZoneInfo('Asia/Tokyo')):%H:%M}"
+    expect(figure.locator("tbody time").nth(10)).to_contain_text(told)
 
 
 def test_another_scheme_of_colours_paints_it_anew(charted: Served, visit: Visit) -> None:
@@ -160,6 +175,11 @@ def test_charts_are_for_anybody(screen: ViewportSize, charted: Served, visit: Vi
     page = visit(charted, viewport=screen)
     assert grave(page, CHARTED) == {}
     expect(chart(page, "used")).to_be_visible()
+    page.goto("/campaigns/1/course")
+    for told in page.get_by_text("the figures as a table").all():
+        told.click()
+    page.evaluate(AXE_SCRIPT)
+    assert faults(page) == []
 
 
 def test_without_script_the_figures_stand_there(charted: Served, visit: Visit) -> None:

@@ -106,7 +106,17 @@ def test_of_an_ended_one_all_is_past_and_its_end_is_there() -> None:
         (1, NOON + 3 * ONE_HOUR, NOON + 2 * ONE_HOUR, NOON + 9 * ONE_HOUR),
         (2, None, None, None),
         (3, NOON + 4 * ONE_HOUR, None, None),
+        (4, None, None, None),
     ], "a moment at which no end was known is a gap"
+
+
+def test_the_present_forecast_is_the_last_one_that_is_told() -> None:
+    campaign = OPEN._replace(eta=NOON + 4 * ONE_HOUR, eta_low=NOON + 3 * ONE_HOUR, eta_high=NOON + 5 * ONE_HOUR)
+    told = ends_chart(progress((0, 0, 0), (1, 9, 0), (2, 9, 0), told=[said(1, 3)]), campaign)
+    assert rows(told) == [
+        (1, NOON + 3 * ONE_HOUR, None, None),
+        (2, *(NOON + hours * ONE_HOUR for hours in (4, 3, 5))),
+    ]
 
 
 def test_without_a_forecast_no_end_is_drawn() -> None:

@@ -77,15 +77,14 @@ def _ahead(progress: ProgressHistory, campaign: CampaignView) -> list[ChartRow]:
 
 
 def ends_chart(progress: ProgressHistory, campaign: CampaignView) -> ChartTable | None:
-    """Draw the end that was forecast, by when that was; None: none ever was."""
-    said = {forecast.at: forecast for forecast in progress.forecasts}
+    """Draw the end that was forecast, by when that was, up to now; None: none ever was."""
+    said = {told.at: (told.eta, told.eta_low, told.eta_high) for told in progress.forecasts}
+    now = expected_end(campaign)
+    if now.at is not None:
+        said[progress.points[-1].at] = (now.at, now.low, now.high)
     if not said:
         return None
-    rows = [
-        ChartRow(point.at, (forecast.eta, forecast.eta_low, forecast.eta_high) if forecast else (None,) * 3)
-        for point in progress.points[1:-1]
-        for forecast in [said.get(point.at)]
-    ]
+    rows = [ChartRow(point.at, said.get(point.at, (None,) * len(END_SERIES))) for point in progress.points[1:]]
     told = with_gaps(without_empty_ends(rows))
     name, title = f"ends-{campaign.id}", f"Predicted end of campaign {campaign.id} over time"
     return ChartTable(name, ChartKind.ENDS, title, "predicted end", END_SERIES, told, end=campaign.ended_at)

@@ -177,7 +177,7 @@ function axesOf(figure, told) {
 
 function lineOf(figure, told, series) {
     const { tint, dash, fill, width } = paintOf(figure, told, series);
-    const line = { label: series.name, stroke: tint, width, dash };
+    const line = { label: series.name, stroke: tint, width, dash, points: { fill: colour(figure, "--ground") } };
     if (told.kind !== "stack") return line;
     return { ...line, fill, paths: uPlot.paths.stepped({ align: 1, alignGaps: 1 }), points: { show: false } };
 }

@@ -3,14 +3,15 @@
 import gc
 import itertools
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import hypothesis
 import psycopg
 import pytest
-from sqlalchemy import Dialect
+from sqlalchemy import Connection, Dialect
 
 from cigri.database import Database, embedded, schema
 from cigri.database.virtual import VirtualTimeDatabase
@@ -143,8 +144,26 @@ def forker() -> Iterator[Forker]:
 
 def clone_database(server: Path, template: str) -> Iterator[str]:
     """The URL of a database that begins as the template is, to which nobody is connected."""
+    with cloned(server, template) as name:
+        yield embedded.url(server, name)
+
+
+@contextmanager
+def cloned(server: Path, template: str) -> Iterator[str]:
+    """The name of such a database."""
     name = f"test_{os.getpid()}_{next(NUMBERS)}"
     with psycopg.connect(embedded.url(server, "postgres"), autocommit=True) as conn:
         conn.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
-        yield embedded.url(server, name)
+        yield name
         conn.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@contextmanager
+def made_template(server: Path, fill: Callable[[Connection], object]) -> Iterator[str]:
+    """The name of a database with the rows that `fill` puts, which take longer to make than to copy: a template."""
+    with cloned(server, "template_cigri") as name:
+        database = VirtualTimeDatabase(embedded.url(server, name))
+        with database.begin() as conn:
+            fill(conn)
+        database.close()
+        yield name

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import pytest
 import uvicorn
+from sqlalchemy import Connection
 
 from cigri.database import Database
 from cigri.endpoints import Endpoint
@@ -27,6 +28,7 @@ from cigri.states import Outcome
 from modules.portal import make_app
 from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.listening import PortalListener
+from tests.conftest import clone_database, made_template
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 from tests.portal import proxies
 from tests.portal.browser import Browser, signed_in
@@ -169,16 +171,33 @@ def proxied(
         yield proxies.Proxied(port, certificate, proxy.language)
 
 
+@pytest.fixture(scope="module")
+def web_template(server: Path) -> Iterator[str]:
+    """The name of a database with the rows of put_web."""
+    with made_template(server, put_web) as name:
+        yield name
+
+
+@pytest.fixture
+def database_url(request: pytest.FixtureRequest, server: Path) -> Iterator[str]:
+    """Of a test of `web`: of a copy with its rows."""
+    is_web = "web" in request.fixturenames
+    yield from clone_database(server, request.getfixturevalue("web_template") if is_web else "template_cigri")
+
+
+def put_web(conn: Connection) -> None:
+    """Campaigns of nobody's: 1 with a failure, 2 held, of a hostile name; and 3 of daemon's."""
+    cluster = a_cluster(conn, "dahu")
+    a_campaign(conn, 4, user="nobody", name="sums")
+    a_campaign(conn, 2, user="nobody", name=HOSTILE)
+    a_campaign(conn, 1, user="daemon", name="theirs")
+    end_jobs(conn, cluster, submitted_jobs(conn, 1, cluster, 1), Outcome.FAILURE, exit_code=3)
+    hold_campaign(conn, 2, Caller("nobody"))
+
+
 @pytest.fixture
 def web(database: Database, tmp_path: Path) -> Iterator[Served]:
-    """Campaigns of nobody's: 1 with a failure, 2 held, of a hostile name; and 3 of daemon's."""
-    with database.begin() as conn:
-        cluster = a_cluster(conn, "dahu")
-        a_campaign(conn, 4, user="nobody", name="sums")
-        a_campaign(conn, 2, user="nobody", name=HOSTILE)
-        a_campaign(conn, 1, user="daemon", name="theirs")
-        end_jobs(conn, cluster, submitted_jobs(conn, 1, cluster, 1), Outcome.FAILURE, exit_code=3)
-        hold_campaign(conn, 2, Caller("nobody"))
+    """A portal of the grid of put_web."""
     tmp_path.chmod(0o755)
     settings = Settings(portal=PortalSettings(), data_directory=tmp_path)
     with serving(database, settings, tmp_path / "portal.sock", "127.0.0.1:0") as portal:

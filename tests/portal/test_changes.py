@@ -14,14 +14,12 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import psycopg
 import pytest
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, func, update
 from starlette.routing import Mount, Route
 
 from cigri import endpoints
-from cigri.database import Database, embedded
-from cigri.database.virtual import VirtualTimeDatabase
+from cigri.database import Database
 from cigri.endpoints import Access, Endpoint
 from cigri.flow.affinities_and_targets import Principal, put_affinity, put_target
 from cigri.flow.audit import list_audit
@@ -48,7 +46,7 @@ from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.tokens import Token
 from modules.portal import make_app
 from modules.portal.deferred_responses import DeferredResponses
-from tests.conftest import clone_database
+from tests.conftest import clone_database, made_template
 from tests.factories import NOON, a_campaign, a_cluster, a_quota, end_jobs, run_jobs, submitted_jobs
 from tests.permissions import FOR_STRANGERS, Who, needed_scope, permission
 from tests.portal.conftest import Answered, Mint, Serve, Served, bearer
@@ -197,20 +195,17 @@ OF_ROOT = {"map_account"}
 """As it is asked here, for root only: to have jobs run as root."""
 PARAMETER_OR_API = rf"\{{|^{endpoints.API}/"
 REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+READ = [table for table in everything().sorted_tables if table not in (Audit, AuditChain)]
+EVERY_ROW = " UNION ALL ".join(f"SELECT '{table.name}', row_to_json(t)::text FROM {table.name} t" for table in READ)
+EVERY_ROW += " ORDER BY 1, 2"
 OF_OWNERS = [one for one in EVERY if one.may in (Access.OWNER, Access.HOLDER)]
 
 
 @pytest.fixture(scope="module")
 def filled_template(server: Path) -> Iterator[str]:
-    """The name of a database with the rows of put_grid, which take longer to make than to copy."""
-    name = f"template_changes_{os.getpid()}"
-    with psycopg.connect(embedded.url(server, "postgres"), autocommit=True) as conn:
-        conn.execute(f"CREATE DATABASE {name} TEMPLATE template_cigri STRATEGY FILE_COPY")
-        database = VirtualTimeDatabase(embedded.url(server, name))
-        put_grid(database, Caller("nobody"))
-        database.close()
+    """The name of a database with the rows of put_grid."""
+    with made_template(server, put_grid) as name:
         yield name
-        conn.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture
@@ -229,25 +224,25 @@ def _grid(database: Database, nobody: int, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("CIGRI_SET_INPUTS__DIRECTORY", str(tmp_path / "inputs"))
 
 
-def put_grid(database: Database, owner: Caller) -> None:
+def put_grid(conn: Connection) -> None:
     """Campaigns of nobody's: 1 with job 1 running and job 2 held, 2 paused, 3 cancelled, 4 held, 5 with failures."""
-    with database.begin() as conn:
-        cluster = a_cluster(conn, options={"spool": "/nowhere"})
-        for number in range(1, 6):
-            assert a_campaign(conn, 3, user=owner.user) == number
-        submitted_jobs(conn, 1, cluster, 2)
-        run_jobs(conn, [1])
-        hold_job(conn, 2, owner)
-        move_campaign(conn, 2, owner, CampaignState.PAUSED)
-        submitted_jobs(conn, 3, cluster, 1)
-        move_campaign(conn, 3, owner, CampaignState.CANCELLED)
-        hold_campaign(conn, 4, owner)
-        end_jobs(conn, cluster, submitted_jobs(conn, 5, cluster, 2), Outcome.FAILURE, exit_code=1)
-        settings = {"exec_file": "/bin/true", "walltime": 3600, "checkpoint": {"signal": "USR2"}}
-        conn.execute(update(CampaignCluster).values(settings=settings))
-        declared_by_operators(conn)
-        put_subscription(conn, owner.user, read_subscribing("webhook:https://example.org/x"))
-        put_key(conn, owner.user, read_public_key(A_KEY))
+    owner = Caller("nobody")
+    cluster = a_cluster(conn, options={"spool": "/nowhere"})
+    for number in range(1, 6):
+        assert a_campaign(conn, 3, user=owner.user) == number
+    submitted_jobs(conn, 1, cluster, 2)
+    run_jobs(conn, [1])
+    hold_job(conn, 2, owner)
+    move_campaign(conn, 2, owner, CampaignState.PAUSED)
+    submitted_jobs(conn, 3, cluster, 1)
+    move_campaign(conn, 3, owner, CampaignState.CANCELLED)
+    hold_campaign(conn, 4, owner)
+    end_jobs(conn, cluster, submitted_jobs(conn, 5, cluster, 2), Outcome.FAILURE, exit_code=1)
+    settings = {"exec_file": "/bin/true", "walltime": 3600, "checkpoint": {"signal": "USR2"}}
+    conn.execute(update(CampaignCluster).values(settings=settings))
+    declared_by_operators(conn)
+    put_subscription(conn, owner.user, read_subscribing("webhook:https://example.org/x"))
+    put_key(conn, owner.user, read_public_key(A_KEY))
 
 
 def declared_by_operators(conn: Connection) -> None:
@@ -264,8 +259,10 @@ def declared_by_operators(conn: Connection) -> None:
 
 def rows(conn: Connection) -> dict[str, list[str]]:
     """All that the database holds, but for the audit trail."""
-    tables = [table for table in everything().sorted_tables if table not in (Audit, AuditChain)]
-    return {table.name: sorted(map(str, conn.execute(select(table)))) for table in tables}
+    found: dict[str, list[str]] = {table.name: [] for table in READ}
+    for name, row in conn.exec_driver_sql(EVERY_ROW):
+        found[name].append(row)
+    return found
 
 
 def trail(conn: Connection) -> list[tuple[str, str, str]]:

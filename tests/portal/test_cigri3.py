@@ -7,13 +7,14 @@ import re
 import shlex
 import shutil
 import subprocess
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from fastapi.routing import APIRoute
-from sqlalchemy import select, update
+from sqlalchemy import Connection, select, update
 from starlette.routing import Match
 
 from cigri.database import Database, server_time
@@ -31,6 +32,7 @@ from modules.portal.cigri3.errors import NOT_YET
 from modules.portal.cigri3.paths import CIGRI3_PATHS
 from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.request_guard import LARGEST_JSON
+from tests.conftest import clone_database, made_template
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.portal.conftest import Answered, Mint, Serve, Served, bearer
 from tests.portal.raw import connected
@@ -90,24 +92,37 @@ SENT = [
 ]
 
 
+@pytest.fixture(scope="module")
+def cigri3_template(server: Path) -> Iterator[str]:
+    with made_template(server, put_cigri3_grid) as name:
+        yield name
+
+
+@pytest.fixture
+def database_url(server: Path, cigri3_template: str) -> Iterator[str]:
+    yield from clone_database(server, cigri3_template)
+
+
 @pytest.fixture(autouse=True)
 def _grid(database: Database, nobody: int) -> None:
+    """Each test has the rows of put_cigri3_grid, and may be somebody else."""
+
+
+def put_cigri3_grid(conn: Connection) -> None:
     """Campaigns of nobody's: 1 with job 1 running, 2 paused, 3 cancelled, 4 with event 3; event 4 is a cluster's."""
-    owner = Caller(pwd.getpwuid(nobody).pw_name)
-    with database.begin() as conn:
-        cluster = a_cluster(conn, options={"spool": "/nowhere"})
-        for number in range(1, 5):
-            assert a_campaign(conn, ["secret one", "secret two", "secret three"], user=owner.user) == number
-        submitted_jobs(conn, 1, cluster, 2)
-        run_jobs(conn, [1])
-        move_campaign(conn, 2, owner, CampaignState.PAUSED)
-        submitted_jobs(conn, 3, cluster, 1)
-        move_campaign(conn, 3, owner, CampaignState.CANCELLED)
-        end_jobs(conn, cluster, submitted_jobs(conn, 4, cluster, 1), Outcome.FAILURE, exit_code=1)
-        settings = {"exec_file": "/bin/true", "walltime": 3600}
-        conn.execute(update(CampaignCluster).values(settings=settings))
-        assert list(conn.execute(select(Event.c.id).where(Event.c.campaign_id == 4)).scalars()) == [3]
-        put_events(conn, [NewEvent("CLUSTER_AWAY", EventLevel.ERROR, "cluster dahu", "gone", cluster_id=cluster)])
+    owner = Caller("nobody")
+    cluster = a_cluster(conn, options={"spool": "/nowhere"})
+    for number in range(1, 5):
+        assert a_campaign(conn, ["secret one", "secret two", "secret three"], user=owner.user) == number
+    submitted_jobs(conn, 1, cluster, 2)
+    run_jobs(conn, [1])
+    move_campaign(conn, 2, owner, CampaignState.PAUSED)
+    submitted_jobs(conn, 3, cluster, 1)
+    move_campaign(conn, 3, owner, CampaignState.CANCELLED)
+    end_jobs(conn, cluster, submitted_jobs(conn, 4, cluster, 1), Outcome.FAILURE, exit_code=1)
+    conn.execute(update(CampaignCluster).values(settings={"exec_file": "/bin/true", "walltime": 3600}))
+    assert list(conn.execute(select(Event.c.id).where(Event.c.campaign_id == 4)).scalars()) == [3]
+    put_events(conn, [NewEvent("CLUSTER_AWAY", EventLevel.ERROR, "cluster dahu", "gone", cluster_id=cluster)])
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from cigri.cli import grid_client as grid_way
@@ -16,19 +17,36 @@ from cigri.flow.clusters import put_cluster
 from cigri.identity.callers import SUPERUSER, Caller
 from cigri.settings.sections import Settings
 from tests.cli.running import Run, running
+from tests.conftest import clone_database, made_template
 from tests.factories import note_passes
 from tests.localbatch.host import Host
 from tests.portal.conftest import Served, serving
 
+HAVE_JUST_RUN = "UPDATE modules SET started_at = now()"
+
 AsUser = Callable[[str], None]
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="session")
+def template_at_work(server: Path) -> Iterator[str]:
+    """The name of a database of a grid at work."""
+    with made_template(server, note_passes) as name:
+        yield name
+
+
+@pytest.fixture
+def database_url(request: pytest.FixtureRequest, server: Path) -> Iterator[str]:
+    """Of a test of `grid` or `run`: of a copy of a grid at work, whose modules have just run."""
+    is_at_work = not {"grid", "run"}.isdisjoint(request.fixturenames)
+    yield from clone_database(server, request.getfixturevalue("template_at_work") if is_at_work else "template_cigri")
 
 
 @pytest.fixture
 def grid(database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Database:
     """The database that the commands use too, of a grid at work; no file of the person who tests is read."""
     with database.begin() as conn:
-        note_passes(conn)
+        conn.exec_driver_sql(HAVE_JUST_RUN)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
     monkeypatch.delenv("CIGRI_CONFIG", raising=False)
     monkeypatch.setenv("CIGRI_SET_DATABASE__URL", database_url)
@@ -44,10 +62,8 @@ def run(
     capsys: pytest.CaptureFixture[str],
 ) -> Iterator[Run]:
     """The test file's COMMAND, on a grid at work."""
-    database = Database(database_url)
-    with database.begin() as conn:
-        note_passes(conn)
-    database.close()
+    with psycopg.connect(database_url, autocommit=True) as conn:
+        conn.execute(HAVE_JUST_RUN)
     with running(request.module.COMMAND.main, database_url, tmp_path, monkeypatch, capsys) as run:
         yield run
 

@@ -1,6 +1,7 @@
 """What all pages are made of: who looks, the answers of the API, templates."""
 
 from collections.abc import Awaitable, Callable
+from functools import cache
 from http import HTTPStatus
 from importlib import metadata
 from pathlib import Path
@@ -33,11 +34,7 @@ class PageRenderer:
     def __init__(self, services: PortalServices) -> None:
         self.database, self.identities, self.errands = services.database, services.identities, services.errands
         self.uploads, self.turns = services.uploads, services.turns
-        self._templates = Environment(
-            loader=PackageLoader(ROOM), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-        )
-        self._templates.filters |= FILTERS
-        self._templates.globals |= {"version": metadata.version("cigri"), "proof_field": PROOF_FIELD}
+        self._templates = open_templates()
 
     def visitor(self, request: Request) -> Caller:
         """Who looks; raise NotAuthenticated for one whom nobody knows."""
@@ -64,6 +61,17 @@ class PageRenderer:
             "here": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         }
         return HTMLResponse(self._templates.get_template(template).render(told), status)
+
+
+@cache
+def open_templates() -> Environment:
+    """Return all templates; each is compiled once in a process, which takes longer than to fill it."""
+    templates = Environment(
+        loader=PackageLoader(ROOM), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    templates.filters |= FILTERS
+    templates.globals |= {"version": metadata.version("cigri"), "proof_field": PROOF_FIELD}
+    return templates
 
 
 def add_page(app: FastAPI, path: str, method: str, serve: Callable[..., Response | Awaitable[Response]]) -> None:

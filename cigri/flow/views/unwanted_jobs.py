@@ -4,7 +4,7 @@ Read by: killer, metascheduler, updator.
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from sqlalchemy import (
@@ -25,9 +25,9 @@ from sqlalchemy import (
     union_all,
 )
 from sqlalchemy.sql.elements import ColumnElement
-from sqlalchemy.sql.selectable import Select, TableValuedAlias
+from sqlalchemy.sql.selectable import CompoundSelect, Select, TableValuedAlias
 
-from cigri.database import bound_values_table, interval, rows_as_json, values_table
+from cigri.database import bound_values_table, interval, rows_as_json
 from cigri.database.typed_rows import read_all
 from cigri.estimates.clamping import LARGEST_INTEGER
 from cigri.flow.relisted_jobs import LISTED
@@ -40,6 +40,7 @@ from cigri.tables.job_requests import KillRequest, Suspension
 from cigri.tables.jobs import Attempt, Batch, Job
 
 NEVER_STARTED_SLACK = 30.0  # seconds past its walltime: as many as a job has of notice before it (BatchRequest)
+VISITED = dict.fromkeys(("id", "max_waiting", "useful"), BigInteger())
 SETTLED = 60.0  # seconds after which a job that waits in excess is taken back
 
 
@@ -68,6 +69,11 @@ class UnwantedJob(NamedTuple):
 
 def list_queues(conn: Connection) -> list[QueueLoad]:
     """One for each cluster that was visited, and where jobs of ours wait that are not held."""
+    return read_all(conn, QueueLoad, _queues())
+
+
+@cache
+def _queues() -> Select[int, int, int, int, int]:
     waiting = (
         select(Job.c.cluster_id, func.count().label("jobs"), cast(func.sum(Job.c.width), BigInteger).label("cores"))
         .where(Job.c.state == JobState.SUBMITTED, is_active())
@@ -78,14 +84,13 @@ def list_queues(conn: Connection) -> list[QueueLoad]:
         (Forecast.c.send.is_not(None), LARGEST_INTEGER), else_=Forecast.c.keep
     )  # what is sent in any case is of use
     keep = select(Forecast.c.cluster_id, func.max(kept).label("jobs")).group_by(Forecast.c.cluster_id).subquery()
-    statement = (
+    return (
         select(waiting.c.cluster_id, waiting.c.jobs.label("waiting"), waiting.c.cores.label("waiting_cores"))
         .add_columns(ClusterState.c.free, func.coalesce(keep.c.jobs, 0).label("keep"))
         .join(ClusterState, ClusterState.c.cluster_id == waiting.c.cluster_id)
         .outerjoin(keep, keep.c.cluster_id == waiting.c.cluster_id)
         .order_by(waiting.c.cluster_id)
     )
-    return read_all(conn, QueueLoad, statement)
 
 
 def list_unwanted(
@@ -95,17 +100,21 @@ def list_unwanted(
 
     `max_waiting` by cluster: how many may wait, and to how many an excess is cut that no longer is of use.
     """
-    columns = dict.fromkeys(("id", "max_waiting", "useful"), BigInteger())
-    clusters = values_table("visited", columns, [(cluster_id, *most) for cluster_id, most in max_waiting.items()])
-    jobs = conn.execute(
-        union_all(
-            _excess(clusters, patience),
-            _waiting_too_long(clusters, patience),
-            _late(clusters, patience.walltime),
-            _never_started(clusters),
-        )
-    )
+    visited = rows_as_json(VISITED, [(cluster_id, *most) for cluster_id, most in max_waiting.items()])
+    jobs = conn.execute(_unwanted(patience), {"visited": visited})
     return sorted(UnwantedJob(job_id, KillReason(reason)) for job_id, reason in jobs)
+
+
+@lru_cache(maxsize=10)
+def _unwanted(patience: WaitLimits) -> CompoundSelect[int, str]:
+    """Built once, for as long as the settings are the same: that takes longer than to run it where nobody waits."""
+    clusters = bound_values_table("visited", VISITED)
+    return union_all(
+        _excess(clusters, patience),
+        _waiting_too_long(clusters, patience),
+        _late(clusters, patience.walltime),
+        _never_started(clusters),
+    )
 
 
 def list_over(

@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+from unittest import mock
 
 import hypothesis
 import psycopg
 import pytest
-from sqlalchemy import Connection, Dialect
+from sqlalchemy import Connection, Engine, create_engine
 
 from cigri.database import Database, embedded, schema
 from cigri.database.virtual import VirtualTimeDatabase
@@ -56,13 +57,6 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-class Compiled(NamedTuple):
-    """Statements that one test has turned into SQL, for all that follow: this takes longer than to run them."""
-
-    dialect: Dialect
-    statements: dict[Any, Any]
-
-
 @pytest.fixture(scope="session")
 def server() -> Iterator[Path]:
     """The directory of an embedded PostgreSQL of this test session; crashes are not tested on it."""
@@ -83,28 +77,36 @@ def empty_url(server: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def database_url(server: Path) -> Iterator[str]:
+def database_url(server: Path, compiled: None) -> Iterator[str]:
     """The URL of a database with the schema and no rows."""
     yield from clone_database(server, "template_cigri")
 
 
 @pytest.fixture(scope="session")
-def compiled(server: Path) -> Compiled:
+def compiled(server: Path) -> Iterator[None]:
+    """What one test has turned into SQL is there for all engines that follow: this takes longer than to run it."""
     database = Database(embedded.url(server, "postgres"))
     with database.begin():
         pass  # the dialect learns the server's version and habits
     database.close()
-    return Compiled(database.engine.dialect, {})
+    dialect, statements = database.engine.dialect, dict[Any, Any]()
+
+    def create(*args: Any, **options: Any) -> Engine:
+        engine = create_engine(*args, **options)
+        engine.dialect = dialect
+        engine.update_execution_options(compiled_cache=statements)
+        return engine
+
+    with mock.patch("cigri.database.create_engine", create):
+        yield
 
 
 @pytest.fixture
-def database(request: pytest.FixtureRequest, database_url: str, compiled: Compiled) -> Iterator[VirtualTimeDatabase]:
+def database(request: pytest.FixtureRequest, database_url: str) -> Iterator[VirtualTimeDatabase]:
     """Its time is the server's until a test sets it."""
     database = VirtualTimeDatabase(database_url)
     if request.node.get_closest_marker("noon"):
         database.set_time(NOON)
-    database.engine.dialect = compiled.dialect
-    database.engine.update_execution_options(compiled_cache=compiled.statements)
     yield database
     database.close()
 

@@ -36,7 +36,7 @@ def template_at_work(server: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def database_url(request: pytest.FixtureRequest, server: Path) -> Iterator[str]:
+def database_url(request: pytest.FixtureRequest, server: Path, compiled: None) -> Iterator[str]:
     """Of a test of `grid` or `run`: of a copy of a grid at work, whose modules have just run."""
     is_at_work = not {"grid", "run"}.isdisjoint(request.fixturenames)
     yield from clone_database(server, request.getfixturevalue("template_at_work") if is_at_work else "template_cigri")

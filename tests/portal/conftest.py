@@ -179,7 +179,7 @@ def web_template(server: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def database_url(request: pytest.FixtureRequest, server: Path) -> Iterator[str]:
+def database_url(request: pytest.FixtureRequest, server: Path, compiled: None) -> Iterator[str]:
     """Of a test of `web`: of a copy with its rows."""
     is_web = "web" in request.fixturenames
     yield from clone_database(server, request.getfixturevalue("web_template") if is_web else "template_cigri")

@@ -209,7 +209,7 @@ def filled_template(server: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def database_url(server: Path, filled_template: str) -> Iterator[str]:
+def database_url(server: Path, compiled: None, filled_template: str) -> Iterator[str]:
     yield from clone_database(server, filled_template)
 
 

@@ -99,7 +99,7 @@ def cigri3_template(server: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def database_url(server: Path, cigri3_template: str) -> Iterator[str]:
+def database_url(server: Path, compiled: None, cigri3_template: str) -> Iterator[str]:
     yield from clone_database(server, cigri3_template)
 
 

@@ -48,6 +48,11 @@ def format_percent(part: int, whole: int) -> str | None:
     return f"{part * 100 // whole}%" if whole else None
 
 
+def format_count(number: int, noun: str) -> str:
+    """A number of things: `1 task`, `2,062 tasks`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
 def parameter_words(parameter: object) -> str:
     """As it was given: `seed=1 model=a` where it has names, words as a shell needs them where it is a list.
 

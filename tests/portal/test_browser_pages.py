@@ -38,7 +38,7 @@ def test_home_shows_a_line_for_each_campaign_of_mine(browser: Browser) -> None:
     told = browser.get("/")
     assert told.status == 200
     assert "1 sums" in told.words
-    assert "running 0/4" in told.words
+    assert "needs you: 1 failed 0/4" in told.words
     assert "1 failed 3 waiting" in told.words
     assert "1 to fix" in told.words
     assert "held 0/2" in told.words

@@ -12,7 +12,7 @@ from cigri.flow.audit import list_audit
 from cigri.flow.views.campaigns import list_campaigns
 from cigri.identity.callers import AccessScope
 from cigri.states import Outcome
-from tests.factories import a_campaign, end_jobs, submitted_jobs
+from tests.factories import a_campaign, end_jobs, run_jobs, submitted_jobs
 from tests.portal.browser import Browser, Page, signed_in
 from tests.portal.conftest import HOSTILE, Served
 from tests.portal.test_attacks import contents
@@ -37,11 +37,35 @@ def failure_key(browser: Browser) -> str:
 
 def test_it_tells_how_far_it_is_and_what_failed(browser: Browser) -> None:
     told = browser.get("/campaigns/1").words
-    assert "1 sums running" in told
+    assert "1 sums needs you: 1 failed" in told
     assert "0 of 4 tasks done (0%)" in told
     assert "1 failed 3 waiting" in told
-    assert "1 x exit 3 on dahu no such file tasks 0; the last one: task 0" in told
-    assert "1 to fix" in told
+    assert "1 x exit 3 on dahu no such file task 0" in told
+    assert "1 failed task waits for a decision" in told
+
+
+def test_it_says_what_is_true_of_its_state(browser: Browser, web: Served) -> None:
+    """Of one that fails while it runs, of one with no job, and of one that only its user can move on."""
+    with web.database.begin() as conn:
+        jobs = submitted_jobs(conn, 1, 1, 3)
+    assert "1 sums queued 1 failed of nobody" in browser.get("/campaigns/1").words
+    with web.database.begin() as conn:
+        run_jobs(conn, jobs)
+    assert "1 sums running 1 failed of nobody" in browser.get("/campaigns/1").words
+    with web.database.begin() as conn:
+        end_jobs(conn, 1, jobs)
+    assert "1 sums needs you: 1 failed of nobody" in browser.get("/campaigns/1").words
+    press(browser, f"/campaigns/1/failures/{failure_key(browser)}/ignore")
+    assert "1 failed of nobody" not in browser.get("/campaigns/1").words
+
+
+def test_other_kinds_of_failures_than_the_first_are_folded(browser: Browser, web: Served) -> None:
+    with web.database.begin() as conn:
+        for code in (4, 5):
+            end_jobs(conn, 1, submitted_jobs(conn, 1, 1, 1), Outcome.FAILURE, exit_code=code)
+    told = browser.get("/campaigns/1").text.partition('id="more-failures"')
+    assert [part.count('class="failure"') for part in told] == [2, 0, 1]
+    assert "1 more kind<" in told[2]
 
 
 def test_it_tells_why_there_is_not_more(browser: Browser) -> None:
@@ -107,31 +131,31 @@ def test_its_owner_sets_its_priority(browser: Browser, web: Served) -> None:
     assert (refused.status, "'high' is no number" in refused.words) == (400, True)
 
 
-def test_what_failed_is_done_again(browser: Browser, web: Served) -> None:
-    told = press(browser, f"/campaigns/1/failures/{failure_key(browser)}/again")
+def test_what_failed_is_retried(browser: Browser, web: Served) -> None:
+    told = press(browser, f"/campaigns/1/failures/{failure_key(browser)}/retry")
     assert (told.status, told.headers["location"]) == (303, "/campaigns/1#failures")
     assert (found(web.database).failed, found(web.database).waiting) == (0, 4)
 
 
-def test_what_failed_is_accepted_once(browser: Browser, web: Served) -> None:
+def test_what_failed_is_ignored_once(browser: Browser, web: Served) -> None:
     key = failure_key(browser)
-    assert press(browser, f"/campaigns/1/failures/{key}/accept").status == 303
+    assert press(browser, f"/campaigns/1/failures/{key}/ignore").status == 303
     assert (found(web.database).failed, found(web.database).errors) == (1, 0)
-    assert f"accept-{key}" not in browser.get("/campaigns/1").text
-    assert press(browser, f"/campaigns/1/failures/{key}/accept").status == 409
+    assert f"ignore-{key}" not in browser.get("/campaigns/1").text
+    assert press(browser, f"/campaigns/1/failures/{key}/ignore").status == 409
 
 
 def test_other_failures_are_left_alone(browser: Browser, web: Served) -> None:
     key = failure_key(browser)
     with web.database.begin() as conn:
         end_jobs(conn, 1, submitted_jobs(conn, 1, 1, 1), Outcome.FAILURE, exit_code=4)
-    press(browser, f"/campaigns/1/failures/{key}/accept")
+    press(browser, f"/campaigns/1/failures/{key}/ignore")
     assert (found(web.database).failed, found(web.database).errors) == (2, 1)
-    press(browser, f"/campaigns/1/failures/{key}/again")
+    press(browser, f"/campaigns/1/failures/{key}/retry")
     assert found(web.database).failed == 1
 
 
-@pytest.mark.parametrize("path", ["failures/0123456789abcdef/again", "failures/x/mend", "explode"])
+@pytest.mark.parametrize("path", ["failures/0123456789abcdef/retry", "failures/x/mend", "explode"])
 def test_what_is_not_there_is_not_done(path: str, browser: Browser, web: Served) -> None:
     proof = browser.get("/campaigns/1").proof
     before = contents(web.database)
@@ -139,7 +163,7 @@ def test_what_is_not_there_is_not_done(path: str, browser: Browser, web: Served)
     assert contents(web.database) == before
 
 
-BUTTONS = ["hold", "cancel", "priority", "failures/KEY/again", "failures/KEY/accept"]
+BUTTONS = ["hold", "cancel", "priority", "failures/KEY/retry", "failures/KEY/ignore"]
 
 
 @pytest.mark.parametrize("path", BUTTONS)

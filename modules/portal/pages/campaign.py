@@ -36,11 +36,12 @@ from cigri.lifecycle.dependency_gates import sentences
 from cigri.presentation.failure_groups import TASK_FAILED, VARYING, as_ranges, describe_outcome
 from modules.portal.change_stream import stamp_of
 from modules.portal.parameter_limits import PlainNumber
-from modules.portal.rendering.campaign_row import TaskStrip, bar, expected_end, strip_of
+from modules.portal.rendering.campaign_row import TaskStrip, bar, expected_end, strip_of, undecided_failures
 from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_form, see
 from modules.portal.rendering.progress_chart import cores_chart, ends_chart, progress_chart
 
 SHOWN_TASKS, SHOWN_FAILURES = 50, 20
+UNFOLDED_FAILURES = 2  # kinds that stand above the clusters, so that both are on the first screen
 STRIP_AT_ONCE = 50_000  # tasks; with more, each of which is looked at, the strip comes behind the page
 LONGEST_TOLD = 300  # characters of what a task wrote last
 MOST_SHOWN_RANGES = 8
@@ -91,9 +92,11 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
             parts=bar(whole.campaign),
             strip=cells,
             end=expected_end(whole.campaign),
+            undecided=undecided_failures(whole.campaign) if whole.campaign.is_open else 0,
             after_others=sentences(whole.after, BlockedTasks(whole.campaign.blocked, whole.campaign.total)),
             shares=_shares(whole, reasons),
             failures=[shown_failure(kind) for kind in kinds],
+            shown_first=UNFOLDED_FAILURES,
             left_out=len(whole.failures) - len(kinds),
             may_change=_may_change(caller, whole),
             tasks=listed,
@@ -163,24 +166,24 @@ def key_of(kind: FailureGroup) -> str:
     return sha256(repr((kind.cluster, kind.outcome, kind.exit_code, said)).encode()).hexdigest()[:16]
 
 
-def _do_again(grid: InProcessClient, campaign_id: int, kind: FailureGroup) -> None:
+def _retry(grid: InProcessClient, campaign_id: int, kind: FailureGroup) -> None:
     spans = [part.partition("-") for part in as_ranges(kind.tasks).split(",")]
     chosen = [(int(first), int(last or first)) for first, _, last in spans]
     grid.call(resubmit_tasks, campaign_id=campaign_id, tasks=chosen)
 
 
-def _accept(grid: InProcessClient, campaign_id: int, kind: FailureGroup) -> None:
+def _ignore(grid: InProcessClient, campaign_id: int, kind: FailureGroup) -> None:
     """Their events are closed: the campaign may end with them as they are."""
     failed, still_open = set(kind.tasks), walk(grid, events, campaigns=str(campaign_id))
     ids = [event.id for event in still_open if event.code == TASK_FAILED and event.task in failed]
     if not ids:
-        raise CigriError("these failures were accepted before")
+        raise CigriError("these failures were ignored before")
     grid.call(fix_events, ids=format_ids(ids))
 
 
 CHANGES_OF_FAILURES: Mapping[str, Callable[[InProcessClient, int, FailureGroup], None]] = {
-    "again": _do_again,
-    "accept": _accept,
+    "retry": _retry,
+    "ignore": _ignore,
 }
 
 

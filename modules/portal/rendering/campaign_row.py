@@ -9,6 +9,7 @@ from cigri.api_models.campaigns import CampaignView, TaskStripCell
 from cigri.api_models.histories import ThroughputHistory
 from cigri.api_models.pending_reasons import ClusterExplanation
 from cigri.formats.units import HOUR
+from cigri.presentation.formatting import format_count
 from cigri.states import CampaignState
 
 BAR = 1000
@@ -26,6 +27,20 @@ class ProgressBarPart(NamedTuple):
     number: int
     at: int
     width: int
+
+
+class StateBadge(NamedTuple):
+    """The state of a campaign as people read it; `tone` is the class that colours it."""
+
+    words: str
+    tone: str
+
+
+UNMOVED_BADGES = {
+    CampaignState.PAUSED: StateBadge("paused", "still"),
+    CampaignState.TERMINATED: StateBadge("ended", "over"),
+    CampaignState.CANCELLED: StateBadge("cancelled", "still"),
+}
 
 
 class Sparkline(NamedTuple):
@@ -58,6 +73,31 @@ class ExpectedEnd(NamedTuple):
     at: datetime | None
     low: datetime | None
     high: datetime | None
+
+
+def state_badge(campaign: CampaignView) -> StateBadge:
+    """What is true of it now: one that only its user can move on does not run, whatever its life is called."""
+    if unmoved := UNMOVED_BADGES.get(campaign.state):
+        return unmoved
+    if campaign.is_held:
+        return StateBadge("held", "still")
+    if campaign.errors and not campaign.assigned:
+        return StateBadge(f"needs you: {_undecided(campaign)}", "needs")
+    if campaign.running:
+        return StateBadge("running", "runs")
+    if campaign.assigned:
+        return StateBadge("queued", "idle")
+    return StateBadge("waiting" if campaign.waiting else "blocked" if campaign.blocked else "ending", "idle")
+
+
+def undecided_failures(campaign: CampaignView) -> int:
+    """Failed tasks that nobody has retried or ignored; other errors of the campaign are not told apart from them."""
+    return min(campaign.failed, campaign.errors)
+
+
+def _undecided(campaign: CampaignView) -> str:
+    failed = undecided_failures(campaign)
+    return f"{failed:,} failed" if failed else format_count(campaign.errors, "error")
 
 
 def bar(campaign: CampaignView) -> list[ProgressBarPart]:

@@ -4,12 +4,12 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup, escape
 
-from cigri.api_models.campaigns import CampaignView
 from cigri.cli.campaigns import collecting
 from cigri.formats.units import split_instants
 from cigri.formats.untrusted_text import escape_text
 from cigri.presentation.cluster_status import told_skew
 from cigri.presentation.formatting import (
+    format_count,
     format_duration,
     format_percent,
     format_rate,
@@ -17,14 +17,7 @@ from cigri.presentation.formatting import (
     no_end,
     parameter_words,
 )
-from cigri.states import CampaignState
-
-CAMPAIGN_WORDS = {
-    CampaignState.IN_TREATMENT: "running",
-    CampaignState.PAUSED: "paused",
-    CampaignState.TERMINATED: "ended",
-    CampaignState.CANCELLED: "cancelled",
-}
+from modules.portal.rendering.campaign_row import state_badge
 
 
 def moment(time: datetime | None) -> Markup:
@@ -48,20 +41,14 @@ def timed(sentence: str) -> Markup:
     return Markup("").join(escape(part) if isinstance(part, str) else moment(part) for part in parts)
 
 
-def state_word(campaign: CampaignView) -> str:
-    """Where it stands, in one word."""
-    is_held = campaign.is_held and campaign.state is CampaignState.IN_TREATMENT
-    return "held" if is_held else CAMPAIGN_WORDS[campaign.state]
-
-
 def words(name: str | None) -> str:
     """A name of ours as people read it."""
     return (name or "").replace("_", " ")
 
 
 def grouped(number: int) -> str:
-    """A number as people read it: 1 000 000."""
-    return f"{number:,}".replace(",", "\N{NO-BREAK SPACE}")
+    """A number as people read it, and as commands write it: 1,000,000."""
+    return f"{number:,}"
 
 
 FILTERS = {
@@ -72,10 +59,11 @@ FILTERS = {
     "rate": format_rate,
     "percent_of": format_percent,
     "parameter": parameter_words,
-    "state_word": state_word,
+    "badge": state_badge,
     "collecting": collecting,
     "words": words,
     "grouped": grouped,
+    "count": format_count,
     "how_simulated": how_simulated,
     "told_skew": told_skew,
     "no_end": no_end,

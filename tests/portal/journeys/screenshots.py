@@ -1,8 +1,11 @@
 """docs/pictures: the home page, and a campaign on three clusters, one of which fails at some of it.
 
-The campaign is made in virtual time, so that pictures differ only where pages do.
+The campaign is made in virtual time, so that pictures differ only where pages do. Where a directory is named, each page
+is pictured there whole, on a laptop and on a phone, in light and in dark, and docs/pictures stay as they are.
 """
 
+import argparse
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -11,7 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import psycopg
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from cigri.database import embedded, schema
 from cigri.database.virtual import VirtualTimeDatabase
@@ -30,6 +33,13 @@ USER = "alice"
 WIDTH = 1100
 PICTURED = {"home": ("/", 480, ".bar"), "campaign": ("/campaigns/1", 1420, "#chart-progress-1 .u-over")}
 """Pages, how much of each is shown, and what is waited for."""
+LOOKED_AT = [
+    *("/", "/?user=*", "/campaigns/1", "/campaigns/2", "/campaigns/4", "/campaigns/1?after=0"),
+    *("/campaigns/1/strip", "/campaigns/1/tasks/0", "/submit", "/events", "/clusters", "/clusters/luke", "/usage"),
+]
+WIDTHS = (1280, 390)
+HEIGHT = 800
+SETTLED = 10_000  # milliseconds
 SPEEDS = {"dahu": 4, "luke": 2, "bigfoot": 1}
 """Tasks that each cluster ends in a round."""
 ROUNDS, ROUND = 50, timedelta(minutes=1)
@@ -59,6 +69,11 @@ def work(database: VirtualTimeDatabase) -> None:
         a_campaign(conn, 2500, name="protein-folding", clusters=["dahu", "luke"])
         a_campaign(conn, 40, name="calibration", clusters=["bigfoot"])
         end_jobs(conn, clusters["bigfoot"], submitted_jobs(conn, 3, clusters["bigfoot"], 31))
+        a_campaign(conn, 90, name="ocean-currents", clusters=["dahu", "luke"])
+        end_jobs(conn, clusters["dahu"], submitted_jobs(conn, 4, clusters["dahu"], 66), seconds=90)
+        for code, failing in ((1, 14), (137, 7), (2, 3)):
+            failed = submitted_jobs(conn, 4, clusters["luke"], failing)
+            end_jobs(conn, clusters["luke"], failed, Outcome.FAILURE, exit_code=code, node="luke-7")
     for turn in range(ROUNDS):
         database.set_time(NOON + turn * ROUND)
         with database.begin() as conn:
@@ -79,27 +94,53 @@ def work(database: VirtualTimeDatabase) -> None:
         module.run_once(tools)
 
 
-def take(portal: Served) -> None:
-    """Each page, as docs show it."""
-    PICTURES.mkdir(exist_ok=True)
-    made_link(portal.database, USER)
+@contextmanager
+def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        origin = f"http://127.0.0.1:{portal.port}"
-        context = browser.new_context(base_url=origin, locale="en-GB", timezone_id="UTC")
-        page = context.new_page()
-        page.goto(f"/sign-in?link={LINK}")
-        page.get_by_role("button", name="sign in as").click()
-        for name, (path, height, shown) in PICTURED.items():
-            page.set_viewport_size({"width": WIDTH, "height": height})
-            page.goto(path)
-            page.locator(shown).first.wait_for()
-            page.screenshot(path=PICTURES / f"{name}.png")
-        context.close()
+        yield browser
         browser.close()
 
 
+def sign_in(browser: Browser, portal: Served) -> Page:
+    origin = f"http://127.0.0.1:{portal.port}"
+    page = browser.new_context(base_url=origin, locale="en-GB", timezone_id="UTC").new_page()
+    page.goto(f"/sign-in?link={LINK}")
+    page.get_by_role("button", name="sign in as").click()
+    page.wait_for_url("/")
+    return page
+
+
+def take_for_docs(page: Page) -> None:
+    """Each page, as docs show it."""
+    PICTURES.mkdir(exist_ok=True)
+    for name, (path, height, shown) in PICTURED.items():
+        page.set_viewport_size({"width": WIDTH, "height": height})
+        page.goto(path)
+        page.locator(shown).first.wait_for()
+        page.screenshot(path=PICTURES / f"{name}.png")
+
+
+def take_all(page: Page, directory: Path, paths: list[str]) -> None:
+    """Each page whole, on each screen and in each scheme; what comes behind a page is waited for."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for path in paths:
+        name = re.sub(r"\W+", "-", path).strip("-") or "home"
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": HEIGHT})
+            page.goto(path)
+            page.locator("[hx-trigger^=load] > a:only-child").first.wait_for(state="detached", timeout=SETTLED)
+            page.emulate_media(color_scheme="light")
+            page.screenshot(path=directory / f"{name}-{width}-light.png", full_page=True)
+            page.emulate_media(color_scheme="dark")
+            page.screenshot(path=directory / f"{name}-{width}-dark.png", full_page=True)
+
+
 def main() -> int:
+    parser = argparse.ArgumentParser(prog="screenshots", description="Make pictures of the portal's pages.")
+    parser.add_argument("directory", nargs="?", type=Path, help="picture every page there, not those of docs/pictures")
+    parser.add_argument("paths", nargs="*", help="pages to picture, as /campaigns/1; all of them without")
+    options = parser.parse_args()
     if CHROMIUM is None:
         print("screenshots: no chromium here; `apt-get install chromium` brings one", file=sys.stderr)
         return 1
@@ -107,7 +148,13 @@ def main() -> int:
         work(database)
         settings = Settings(portal=PortalSettings(), data_directory=Path(directory))
         with serving(database, settings, Path(directory) / "portal.sock", "127.0.0.1:0") as portal:
-            take(portal)
+            made_link(portal.database, USER)
+            with chromium() as browser:
+                page = sign_in(browser, portal)
+                if options.directory is None:
+                    take_for_docs(page)
+                else:
+                    take_all(page, options.directory, options.paths or LOOKED_AT)
     return 0
 
 

@@ -88,7 +88,7 @@ def test_without_script_pages_lead_to_each_other_and_change_things(web: Served, 
         expect(page.locator("h1")).to_be_visible()
     leave_for(page, "/")
     page.get_by_role("link", name="1 sums").click()
-    page.get_by_role("button", name="hold").click()
+    page.get_by_role("button", name="Hold").click()
     expect(page.locator("main .state").first).to_have_text("held")
     page.get_by_role("link", name="task 0").click()
     page.get_by_text("what it wrote").click()

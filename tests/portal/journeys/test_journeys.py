@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from cigri.cli import gridsub, gridweb
 from cigri.states import Outcome
-from tests.factories import end_jobs, submitted_jobs
+from tests.factories import a_campaign, end_jobs, submitted_jobs
 from tests.grid import Grid
 from tests.portal.conftest import Served
 from tests.portal.journeys.conftest import ENOUGH, Visit
@@ -88,26 +88,52 @@ def test_a_link_of_gridweb_lets_one_browser_in(
 def test_a_campaign_is_held_released_and_cancelled_by_buttons(web: Served, visit: Visit) -> None:
     page = visit(web)
     page.get_by_role("link", name="1 sums").click()
-    press(page, "hold")
+    press(page, "Hold")
     state(page, "held")
-    press(page, "release")
-    state(page, "running")
-    page.get_by_text("cancel…").click()
-    press(page, "cancel it")
+    press(page, "Release")
+    state(page, "needs you: 1 failed")
+    page.get_by_text("Cancel…").click()
+    press(page, "Cancel the campaign")
     state(page, "cancelled")
-    expect(page.get_by_role("button", name="hold")).to_have_count(0)
+    expect(page.get_by_role("button", name="Hold")).to_have_count(0)
 
 
-def test_what_failed_is_done_again_or_accepted(web: Served, visit: Visit) -> None:
+def test_what_failed_is_retried_or_ignored(web: Served, visit: Visit) -> None:
     page = visit(web)
     page.get_by_role("link", name="1 to fix").click()
-    press(page, "do again")
+    press(page, "Retry")
     expect(page.get_by_role("img", name="4 waiting")).to_be_visible()
     with web.database.begin() as conn:
         end_jobs(conn, 1, submitted_jobs(conn, 1, 1, 1), exit_code=4, outcome=Outcome.FAILURE)
-    press(page, "accept")
-    expect(page.get_by_role("button", name="accept")).to_have_count(0)
+    press(page, "Ignore")
+    expect(page.get_by_role("button", name="Ignore")).to_have_count(0)
     expect(page.get_by_role("img", name="1 failed, 3 waiting")).to_be_visible()
+
+
+def test_what_one_comes_for_is_on_the_first_screen(web: Served, visit: Visit) -> None:
+    """However many kinds of failures there are, and however many tasks."""
+    with web.database.begin() as conn:
+        a_campaign(conn, 60, user="nobody", name="large")
+        for code in (1, 1, 2, 137, 5):
+            end_jobs(conn, 1, submitted_jobs(conn, 4, 1, 4), exit_code=code, outcome=Outcome.FAILURE)
+    page = visit(web, viewport={"width": 1280, "height": 800})
+    page.goto("/campaigns/4")
+    state(page, "needs you: 20 failed")
+    main = page.locator("main")
+    first = [main.get_by_role("button", name=name).first for name in ("Retry", "Ignore", "Hold", "Pause", "Set")]
+    first += [
+        main.get_by_text("Cancel…"),
+        main.locator(".places").get_by_role("row", name="dahu"),
+        main.locator(".bar"),
+        main.locator("dl"),
+    ]
+    for shown in first:
+        box = shown.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 800, shown
+    course = main.get_by_role("heading", name="Course").bounding_box()
+    assert course is not None
+    assert course["y"] > 700, "charts stand below"
 
 
 def test_by_keyboard_alone_a_campaign_is_reached_and_held(web: Served, visit: Visit) -> None:
@@ -115,7 +141,7 @@ def test_by_keyboard_alone_a_campaign_is_reached_and_held(web: Served, visit: Vi
     tab_to(page, "1 sums")
     page.keyboard.press("Enter")
     page.wait_for_url("/campaigns/1")
-    tab_to(page, "hold: what runs is suspended")
+    tab_to(page, "Hold")
     page.keyboard.press("Enter")
     state(page, "held")
 

@@ -294,3 +294,5 @@ class TaskStripCell(NamedTuple):
     """The number of the last of them."""
     worst: TaskState
     """The state of at least one of them: failed, else cancelled, waiting, assigned or done, the first that there is."""
+    counts: dict[str, int]
+    """How many of them are in each state that there is."""

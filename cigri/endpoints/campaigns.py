@@ -16,7 +16,7 @@ from cigri.api_models.failures import ErrorView, FailureGroup
 from cigri.endpoints import Access, read_endpoint
 from cigri.endpoints.paging import FORWARDS, require_limit
 from cigri.endpoints.read_cache import once_an_instant, while_unchanged
-from cigri.errors import NotFound
+from cigri.errors import NotFound, UsageError
 from cigri.estimates.calibration import calibration
 from cigri.formats.id_ranges import read_ids
 from cigri.identity.callers import Caller
@@ -176,8 +176,14 @@ def _tried(conn: "Connection", caller: Caller, of: CampaignView) -> list[Cluster
 
 
 @read_endpoint("/campaigns/{campaign_id}/strip", Access.EVERYBODY)
-def strip(conn: "Connection", _caller: Caller, *, campaign_id: int) -> list[TaskStripCell]:
-    """All tasks of a campaign in at most 1000 cells, each with the worst state of its tasks."""
+def strip(
+    conn: "Connection", _caller: Caller, *, campaign_id: int, first: int = 0, last: int | None = None
+) -> list[TaskStripCell]:
+    """Tasks of a campaign, all or those of these numbers, in at most 1000 cells, with their numbers by state."""
     from cigri.flow.views.strips import list_cells
 
-    return list_cells(conn, campaign_id, find_campaign(conn, campaign_id).total)
+    end = find_campaign(conn, campaign_id).total - 1
+    last = end if last is None else min(last, end)
+    if first < 0 or first > max(0, last):
+        raise UsageError(f"first {first}: the tasks of campaign {campaign_id} have the numbers 0 to {end}, in order")
+    return list_cells(conn, campaign_id, first, last)

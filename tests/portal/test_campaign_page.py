@@ -84,10 +84,33 @@ def test_its_tasks_are_gone_through_by_number(browser: Browser) -> None:
 
 
 def test_a_strip_of_all_tasks_leads_to_those_that_failed(browser: Browser) -> None:
-    strip = browser.get("/campaigns/1").text.partition('class="strip"')[2].partition("</svg>")[0]
-    states = dict(re.findall(r'<g class="(\w+)">(.*?)</g>', strip))
-    assert re.findall(r'href="([^"]+)"', states["failed"]) == ["/campaigns/1?after=-1#tasks"]
-    assert re.findall(r' d="([^"]+)"', states["waiting"]) == ["M1 15h3V18H1z"]
+    told = browser.get("/campaigns/1").text
+    strip = told.partition('class="strip"')[2].partition("</svg>")[0]
+    assert dict(re.findall(r'<path class="(\w+)" d="([^"]+)"', strip)) == {
+        "failed": "M0 0h1v40H0z",
+        "waiting": "M1 0h3v40H1z",
+    }
+    assert re.findall(r"<title>(.+?)</title>", strip)[:2] == ["tasks 0 to 0: 1 failed", "tasks 1 to 1: 1 waiting"]
+    assert 'the first ones: <a href="/campaigns/1?first=0&amp;last=0#tasks">0</a>' in told
+
+
+def test_a_range_of_tasks_is_zoomed_into_and_gone_through(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("modules.portal.pages.campaign.SHOWN_TASKS", 2)
+    told = browser.get("/campaigns/1?first=1&last=3")
+    assert "Tasks 1 to 3" in told.words
+    assert re.findall(r"tasks/(\d+)\">\d", told.text.partition('id="tasks"')[2]) == ["1", "2"]
+    assert re.findall(r'<path class="(\w+)" d="([^"]+)"', told.text) == [("waiting", "M0 0h3v40H0z")]
+    (following,) = re.findall(r'href="([^"]+)#tasks" rel="next"', told.text)
+    told = browser.get("/campaigns/1" + following.replace("&amp;", "&"))
+    assert re.findall(r"tasks/(\d+)\">\d", told.text.partition('id="tasks"')[2]) == ["3"]
+    assert 'rel="next"' not in told.text
+
+
+@pytest.mark.parametrize("query", ["first=4&last=9", "first=2&last=1", "first=-1&last=2", "last=-1"])
+def test_a_range_without_tasks_is_refused_in_a_sentence(query: str, browser: Browser) -> None:
+    for path in ("/campaigns/1", "/campaigns/1/strip"):
+        told = browser.get(f"{path}?{query}")
+        assert (told.status, "this campaign has the tasks 0 to 3" in told.words) == (400, True)
 
 
 def test_the_strip_of_many_tasks_comes_behind_the_page(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:

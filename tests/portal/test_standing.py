@@ -1,5 +1,7 @@
 """How a campaign's line is drawn: whole, in its width, and nothing that is there is left out."""
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,9 +10,11 @@ from cigri.api_models.histories import ThroughputHistory
 from cigri.states import TaskState
 from modules.portal.rendering.campaign_row import (
     BAR,
-    MOST_CELLS_TOGETHER,
+    MOST_BLOCKS,
     SPARK_HEIGHT,
     SPARK_WIDTH,
+    STRIP_HEIGHT,
+    THINNEST,
     bar,
     sparkline,
     strip_of,
@@ -44,16 +48,40 @@ def test_a_sparkline_stays_in_its_frame(done: list[int], minutes: int) -> None:
     assert all(0 <= y <= SPARK_HEIGHT for _, y in points)
 
 
-@given(st.lists(st.sampled_from(TaskState), max_size=200))
-def test_each_cell_of_a_strip_is_drawn_once_and_leads_to_its_tasks(states: list[TaskState]) -> None:
-    drawing = strip_of([TaskStripCell(10 * at, 10 * at + 9, state) for at, state in enumerate(states)])
-    drawn = {
-        at: (state, run)
-        for state, alike in drawing.runs.items()
-        for run in alike
-        for at in range(run.at, run.at + run.width)
-    }
-    assert drawing.cells == len(states)
-    assert sorted(drawn) == list(range(len(states)))
-    assert [drawn[at][0] for at in range(len(states))] == states
-    assert all(run.first == 10 * run.at and run.width <= MOST_CELLS_TOGETHER for _, run in drawn.values())
+CELLS = st.lists(st.dictionaries(st.sampled_from(TaskState), st.integers(1, 10**6), min_size=1), max_size=200)
+PIECE = re.compile(r"M(\d+) (\d+)h(\d+)v(\d+)H\1z")
+
+
+@given(CELLS)
+def test_each_cell_of_a_strip_shows_the_shares_of_its_tasks(cells: list[dict[TaskState, int]]) -> None:
+    """Within two hundredths of its height, but for failures, which are always seen."""
+    drawing = strip_of(
+        [TaskStripCell(10 * at, 10 * at + 9, min(counts), {**counts}) for at, counts in enumerate(cells)]
+    )
+    heights = [dict[str, int]() for _ in cells]
+    for state, path in drawing.paths.items():
+        assert PIECE.sub("", path) == ""
+        for at, _, width, height in (map(int, found) for found in PIECE.findall(path)):
+            for cell in range(at, at + width):
+                heights[cell][state] = height
+    assert [sum(parts.values()) for parts in heights] == [STRIP_HEIGHT] * len(cells)
+    for counts, parts in zip(cells, heights, strict=True):
+        share = counts.get(TaskState.FAILED, 0) / sum(counts.values()) * STRIP_HEIGHT
+        assert (parts.get("failed", 0) >= THINNEST) is (TaskState.FAILED in counts)
+        assert parts.get("failed", 0) <= max(THINNEST, share)
+
+
+def test_one_failure_among_a_thousand_is_a_thin_part() -> None:
+    drawing = strip_of([TaskStripCell(0, 999, TaskState.FAILED, {TaskState.FAILED: 1, TaskState.DONE: 999})])
+    assert drawing.paths == {"failed": f"M0 0h1v{THINNEST}H0z", "done": f"M0 {THINNEST}h1v{STRIP_HEIGHT - THINNEST}H0z"}
+    assert [block.words for block in drawing.failing] == ["1 failed, 999 done"]
+
+
+@given(st.integers(0, 1000))
+def test_blocks_of_a_strip_lead_to_all_its_tasks(cells: int) -> None:
+    drawing = strip_of(
+        [TaskStripCell(10 * at, 10 * at + 9, TaskState.DONE, {TaskState.DONE: 10}) for at in range(cells)]
+    )
+    assert sum(block.last - block.first + 1 for block in drawing.blocks) == 10 * cells
+    assert [block.at for block in drawing.blocks] == [block.first // 10 for block in drawing.blocks]
+    assert len(drawing.blocks) <= MOST_BLOCKS

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Annotated, Any, NamedTuple
+from urllib.parse import urlencode
 
 from fastapi import Depends, FastAPI, Request
 from starlette.responses import Response
@@ -72,15 +73,35 @@ class CampaignClusterRow(NamedTuple):
     why: str
 
 
-def add_to(app: FastAPI, site: PageRenderer) -> None:
-    """/campaigns/ID, with ?after=N for the tasks behind that number; and what its forms are sent to."""
+class NumberRange(NamedTuple):
+    """Tasks by their numbers, both ends are in it."""
 
-    def campaign_page(request: Request, campaign_id: PlainNumber, after: PlainNumber | None = None) -> Response:
+    first: int
+    last: int
+
+    @property
+    def size(self) -> int:
+        """How many tasks there are in it."""
+        return self.last - self.first + 1
+
+
+def add_to(app: FastAPI, site: PageRenderer) -> None:
+    """/campaigns/ID, with ?first=N&last=N for a range of its tasks; and what its forms are sent to."""
+
+    def campaign_page(
+        request: Request,
+        campaign_id: PlainNumber,
+        first: PlainNumber | None = None,
+        last: PlainNumber | None = None,
+        after: PlainNumber | None = None,
+    ) -> Response:
         caller = site.visitor(request)
         with site.grid(caller).snapshot() as grid:
-            whole, listed = grid.call(campaign, campaign_id=campaign_id), _tasks(grid, campaign_id, after)
+            whole = grid.call(campaign, campaign_id=campaign_id)
+            zoom = _range(first, last, whole)
+            listed = _tasks(grid, campaign_id, zoom, after)
             reasons = grid.call(why, campaign_id=campaign_id)
-            cells = _strip(grid, campaign_id) if whole.campaign.total <= STRIP_AT_ONCE else None
+            cells = _strip(grid, campaign_id, zoom) if (zoom or all_tasks(whole)).size <= STRIP_AT_ONCE else None
         kinds = whole.failures[:SHOWN_FAILURES]
         return site.show(
             request,
@@ -102,14 +123,19 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
             tasks=listed,
             how=describe_outcome,
             after=after,
-            last=listed[-1].number if after is not None and len(listed) == SHOWN_TASKS else None,
+            zoom=zoom,
+            strip_query=f"?{urlencode(zoom._asdict())}" if zoom else "",
+            next=_next(listed, zoom, after),
         )
 
-    def strip_page(request: Request, campaign_id: PlainNumber) -> Response:
+    def strip_page(
+        request: Request, campaign_id: PlainNumber, first: PlainNumber | None = None, last: PlainNumber | None = None
+    ) -> Response:
         caller = site.visitor(request)
-        return site.show(
-            request, "strip.html", caller, campaign_id=campaign_id, strip=_strip(site.grid(caller), campaign_id)
-        )
+        with site.grid(caller).snapshot() as grid:
+            whole = grid.call(campaign, campaign_id=campaign_id)
+            cells = _strip(grid, campaign_id, _range(first, last, whole))
+        return site.show(request, "strip.html", caller, campaign=whole.campaign, strip=cells)
 
     def course_page(request: Request, campaign_id: PlainNumber) -> Response:
         caller = site.visitor(request)
@@ -150,8 +176,23 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
     add_page(app, "/campaigns/{campaign_id}/failures/{key}/{action}", "POST", change_failures)
 
 
-def _strip(grid: InProcessClient | SnapshotClient, campaign_id: int) -> TaskStrip:
-    return strip_of(grid.call(strip, campaign_id=campaign_id))
+def all_tasks(whole: CampaignDetail) -> NumberRange:
+    return NumberRange(0, whole.campaign.total - 1)
+
+
+def _range(first: int | None, last: int | None, whole: CampaignDetail) -> NumberRange | None:
+    """The tasks that are looked at; None: all of them."""
+    if first is None and last is None:
+        return None
+    end = all_tasks(whole).last
+    chosen = NumberRange(first or 0, end if last is None else min(last, end))
+    if chosen.first < 0 or chosen.size < 1:
+        raise UsageError(f"there are no tasks from {first} to {last}: this campaign has the tasks 0 to {end}")
+    return chosen
+
+
+def _strip(grid: SnapshotClient, campaign_id: int, zoom: NumberRange | None) -> TaskStrip:
+    return strip_of(grid.call(strip, campaign_id=campaign_id, **(zoom._asdict() if zoom else {})))
 
 
 def shown_failure(kind: FailureGroup) -> FailureRow:
@@ -187,11 +228,24 @@ CHANGES_OF_FAILURES: Mapping[str, Callable[[InProcessClient, int, FailureGroup],
 }
 
 
-def _tasks(grid: SnapshotClient, campaign_id: int, after: int | None) -> list[TaskView]:
-    """Those launched last, or the ones behind a number."""
-    if after is None:
+def _tasks(grid: SnapshotClient, campaign_id: int, zoom: NumberRange | None, after: int | None) -> list[TaskView]:
+    """Those launched last, or the ones behind a number, or those of a range."""
+    if zoom is None and after is None:
         return grid.call(latest_tasks, campaign_id=campaign_id, limit=SHOWN_TASKS)
-    return grid.call(tasks, campaign_id=campaign_id, after=after, limit=SHOWN_TASKS)
+    if after is None:
+        after = zoom.first - 1 if zoom else -1
+    most = max(1, min(SHOWN_TASKS, zoom.last - after)) if zoom else SHOWN_TASKS
+    return grid.call(tasks, campaign_id=campaign_id, after=after, limit=most)
+
+
+def _next(listed: list[TaskView], zoom: NumberRange | None, after: int | None) -> str | None:
+    """The query of the next page of tasks."""
+    if not listed or (zoom is None and after is None):
+        return None
+    number = listed[-1].number
+    if (number >= zoom.last) if zoom else len(listed) < SHOWN_TASKS:
+        return None
+    return "?" + urlencode({**(zoom._asdict() if zoom else {}), "after": number})
 
 
 def _shares(whole: CampaignDetail, reasons: list[ClusterExplanation]) -> list[CampaignClusterRow]:

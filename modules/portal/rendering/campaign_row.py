@@ -1,7 +1,7 @@
 """How a campaign stands, as a line of it is drawn; pure."""
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -10,14 +10,19 @@ from cigri.api_models.histories import ThroughputHistory
 from cigri.api_models.pending_reasons import ClusterExplanation
 from cigri.formats.units import HOUR
 from cigri.presentation.formatting import format_count
-from cigri.states import CampaignState
+from cigri.states import CampaignState, TaskState
 
 BAR = 1000
 """The width of a bar, in its own units."""
 LEAST = 4
 """Of a part that is there at all: one of a million is seen, too."""
 SPARK_WIDTH, SPARK_HEIGHT = 120, 24
-MOST_CELLS_TOGETHER = 20  # cells of a strip
+STRIP_HEIGHT, THINNEST = 40, 4  # of a cell of a strip, in its own units, and of the part of failures in it
+MOST_BLOCKS = 50  # links of a strip
+MOST_FAILING = 5
+STACKED = ("failed", "cancelled", "blocked", "waiting", "assigned", "done")
+"""States as they stand in a cell, from above."""
+EMPTY_CELL = TaskStripCell(0, 0, TaskState.DONE, {})
 
 
 class ProgressBarPart(NamedTuple):
@@ -51,19 +56,30 @@ class Sparkline(NamedTuple):
     seconds: float
 
 
-class TaskStripRun(NamedTuple):
-    """Cells of a strip that follow each other, alike; `first`: the number of their first task."""
+class TaskStripBlock(NamedTuple):
+    """Cells that lead to their tasks together, the first of which begins at `at`; `words` say how many are in which
+    state."""
 
     first: int
+    last: int
     at: int
     width: int
+    failed: int
+    words: str
 
 
 class TaskStrip(NamedTuple):
-    """So many cells, each one unit wide, and where they are, by the worst state in them."""
+    """Tasks from `first` to `last` in so many cells, each one unit wide: by state, the path that is filled.
+
+    `failing`: the first blocks that have failures, of which the page tells those who do not point.
+    """
 
     cells: int
-    runs: dict[str, list[TaskStripRun]]
+    first: int
+    last: int
+    paths: dict[str, str]
+    blocks: list[TaskStripBlock]
+    failing: list[TaskStripBlock]
 
 
 class ExpectedEnd(NamedTuple):
@@ -120,15 +136,42 @@ def bar(campaign: CampaignView) -> list[ProgressBarPart]:
 
 
 def strip_of(cells: list[TaskStripCell]) -> TaskStrip:
-    """Long runs are cut: each piece leads to its own tasks."""
-    runs = defaultdict[str, list[TaskStripRun]](list)
-    for at, cell in enumerate(cells):
-        alike = runs[cell.worst]
-        if alike and alike[-1].at + alike[-1].width == at and alike[-1].width < MOST_CELLS_TOGETHER:
-            alike[-1] = alike[-1]._replace(width=alike[-1].width + 1)
-        else:
-            alike.append(TaskStripRun(cell.first, at, 1))
-    return TaskStrip(len(cells), runs)
+    """Each cell shows the shares of its tasks, one above the other; a failure among thousands is a thin part on top."""
+    paths, runs = defaultdict[str, list[str]](list), dict[str, tuple[int, int, int]]()
+    for at, cell in enumerate([*cells, EMPTY_CELL]):
+        parts = _shares_of_cell(cell.counts)
+        for state in STACKED:
+            begin, *part = runs.get(state, (at, 0, 0))
+            if tuple(part) != parts.get(state, (0, 0)):
+                if part[1]:
+                    paths[state].append(f"M{begin} {part[0]}h{at - begin}v{part[1]}H{begin}z")
+                runs[state] = (at, *parts.get(state, (0, 0)))
+    step = max(1, -(-len(cells) // MOST_BLOCKS))
+    blocks = [_block(cells[at : at + step], at) for at in range(0, len(cells), step)]
+    failing = [block for block in blocks if block.failed][:MOST_FAILING]
+    first, last = (cells[0].first, cells[-1].last) if cells else (0, -1)
+    return TaskStrip(len(cells), first, last, {state: "".join(path) for state, path in paths.items()}, blocks, failing)
+
+
+def _shares_of_cell(counts: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+    """By state, where its part begins, from above, and how high it is."""
+    failed, total = counts.get(TaskState.FAILED, 0), sum(counts.values())
+    top = max(THINNEST, failed * STRIP_HEIGHT // total) if failed else 0
+    parts = {TaskState.FAILED.value: (0, top)} if failed else {}
+    room, others, counted = STRIP_HEIGHT - top, total - failed, 0
+    for state in STACKED[1:]:
+        if number := counts.get(state, 0):
+            begin, counted = counted * room // others, counted + number
+            parts[state] = (top + begin, counted * room // others - begin)
+    return parts
+
+
+def _block(cells: Sequence[TaskStripCell], at: int) -> TaskStripBlock:
+    sums = Counter[str]()
+    for cell in cells:
+        sums.update(cell.counts)
+    words = ", ".join(f"{sums[state]:,} {state}" for state in STACKED if sums[state])
+    return TaskStripBlock(cells[0].first, cells[-1].last, at, len(cells), sums[TaskState.FAILED], words)
 
 
 def sparkline(rate: ThroughputHistory) -> Sparkline | None:

@@ -103,3 +103,12 @@ class TaskDetail(NamedTuple):
     """The task."""
     attempt_list: list[AttemptView]
     """Its attempts, the first one first; none once the campaign is archived."""
+
+
+class FoundTasks(NamedTuple):
+    """Tasks that were looked for; a search ends before it takes long, and says where it goes on."""
+
+    tasks: list[TaskView]
+    """Those that were found, in the order of their numbers."""
+    next: int | None
+    """The number of the task that was looked at last, behind which the search goes on; null: all were looked at."""

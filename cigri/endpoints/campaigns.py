@@ -23,7 +23,7 @@ from cigri.identity.callers import Caller
 from cigri.presentation.cluster_tests import results_of
 from cigri.presentation.failure_groups import failure_group, group_failures
 from cigri.presentation.run_status import run_status
-from cigri.states import CampaignType
+from cigri.states import OPEN_CAMPAIGNS, CampaignState, CampaignType
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 MOST_FAILURES = 10_000
 USUAL_PAGE = 1000  # campaigns
+MOST_ENDED_DAYS = 3650
+CLOSED_WORD = "ended"
+CLOSED_CAMPAIGNS = tuple(state for state in CampaignState if state not in OPEN_CAMPAIGNS)
 
 
 @read_endpoint("/campaigns", Access.EVERYBODY, FORWARDS)
@@ -43,23 +46,69 @@ def campaigns(
     ids: str = "",
     user: str = "",
     with_ended: bool = False,
+    name: str = "",
+    project: str = "",
+    state: str = "",
+    ended_within: int = 0,
+    order: str = "id",
     after: int = 0,
     limit: int = USUAL_PAGE,
 ) -> list[CampaignView]:
-    """Those named (3,5-7), or all open ones, with those that have ended, too; only those of a user."""
+    """Those named (3,5-7), or all open ones, with those that have ended, too; only those of a user.
+
+    Of these, those whose names have `name` in them, of a `project`, in a `state` ("ended": closed, however), that ended
+    in the last so many days. `order`: id, name, project, state or user, backwards with a minus before it.
+    """
     from cigri import installation
+    from cigri.flow.views.campaign_search import CampaignSearch
     from cigri.flow.views.campaigns import list_campaigns
 
     require_limit(limit)
+    states = _states(state)
+    _require_project(conn, project)
+    within = timedelta(days=_days(ended_within)) if ended_within else None
+    search = CampaignSearch(name, project, states, within, _known_order(order), order.startswith("-"))
     return list_campaigns(
         conn,
         read_ids(ids) if ids else None,
         user=user,
-        with_ended=with_ended,
+        with_ended=with_ended or bool(states) or within is not None,
         default_scheduler=installation.default_scheduler(),
+        search=search,
         after=after,
         limit=limit,
     )
+
+
+def _states(state: str) -> tuple[CampaignState, ...]:
+    if state == CLOSED_WORD:
+        return CLOSED_CAMPAIGNS
+    try:
+        return (CampaignState(state),) if state else ()
+    except ValueError:
+        known = ", ".join((*CampaignState, CLOSED_WORD))
+        raise UsageError(f"state {state!r}: no campaign is ever in it; there are {known}") from None
+
+
+def _known_order(order: str) -> str:
+    from cigri.flow.views.campaign_search import CAMPAIGN_ORDERS
+
+    if order.removeprefix("-") not in CAMPAIGN_ORDERS:
+        raise UsageError(f"order {order!r}: campaigns are sorted by {', '.join(CAMPAIGN_ORDERS)}, backwards with a -")
+    return order.removeprefix("-")
+
+
+def _days(number: int) -> int:
+    if not 0 < number <= MOST_ENDED_DAYS:
+        raise UsageError(f"ended_within {number}: it is a number of days, 1 to {MOST_ENDED_DAYS}")
+    return number
+
+
+def _require_project(conn: "Connection", name: str) -> None:
+    from cigri.flow.views.campaign_search import has_project
+
+    if name and not has_project(conn, name):
+        raise NotFound(f"there is no project {name!r}")
 
 
 @read_endpoint("/campaigns/{campaign_id}", Access.EVERYBODY_IN_PART)

@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING
 
 from cigri.api_models.campaigns import CampaignView
-from cigri.api_models.tasks import TaskCommand, TaskDetail, TaskView
+from cigri.api_models.tasks import FoundTasks, TaskCommand, TaskDetail, TaskView
 from cigri.endpoints import Access, read_endpoint
 from cigri.endpoints.campaigns import find_campaign
 from cigri.endpoints.paging import Pagination, UnfinishedPage, require_limit
-from cigri.errors import NotFound
+from cigri.errors import Forbidden, NotFound, UsageError
 from cigri.identity.callers import Caller
+from cigri.states import TaskState
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -24,6 +25,46 @@ def tasks(
     """Tasks of a campaign in the order of their numbers."""
     require_limit(limit)
     return _page(conn, caller, campaign_id, after + 1, limit)
+
+
+@read_endpoint("/campaigns/{campaign_id}/found-tasks", Access.EVERYBODY_IN_PART)
+def found_tasks(
+    conn: "Connection",
+    caller: Caller,
+    *,
+    campaign_id: int,
+    state: str = "",
+    cluster: str = "",
+    exit_code: int | None = None,
+    node: str = "",
+    parameter: str = "",
+    first: int = 0,
+    last: int | None = None,
+    after: int | None = None,
+    order: str = "number",
+    limit: int = USUAL_TASKS,
+) -> FoundTasks:
+    """Tasks of a campaign that are in a state, or ended so; by `number`, or backwards, -number.
+
+    What stands in parameters is for the owner. `after` is what the answer before called `next`.
+    """
+    from cigri.flow.views.jobs import list_tasks_of
+    from cigri.flow.views.task_search import TaskSearch, find_numbers
+
+    require_limit(limit)
+    found = find_campaign(conn, campaign_id)
+    if parameter and not caller.sees(found.user):
+        raise Forbidden(f"the parameters of campaign {campaign_id} are not yours: search without them")
+    if order not in ("number", "-number"):
+        raise UsageError(f"order {order!r}: tasks are sorted by number, or backwards by -number")
+    is_descending = order == "-number"
+    if after is not None:
+        first, last = (first, after - 1) if is_descending else (max(first, after + 1), last)
+    wanted = _task_state(state), _cluster_id(conn, cluster), exit_code, node, parameter
+    numbers, examined = find_numbers(conn, campaign_id, TaskSearch(*wanted, first, last, is_descending), limit)
+    listed = list_tasks_of(conn, campaign_id, numbers, is_descending=is_descending)
+    ends_early = len(listed) < len(numbers)  # their parameters are large
+    return FoundTasks(_shown(caller, found, listed), listed[-1].number if ends_early else examined)
 
 
 @read_endpoint("/campaigns/{campaign_id}/latest-tasks", Access.EVERYBODY_IN_PART)
@@ -72,6 +113,26 @@ def task_by_id(conn: "Connection", caller: Caller, *, task_id: int) -> TaskDetai
     from cigri.flow.views.jobs import find_task
 
     return _whole(conn, caller, find_task(conn, task_id))
+
+
+def _task_state(word: str) -> TaskState | None:
+    if not word:
+        return None
+    try:
+        return TaskState(word)
+    except ValueError:
+        raise UsageError(f"state {word!r}: no task is ever in it; there are {', '.join(TaskState)}") from None
+
+
+def _cluster_id(conn: "Connection", name: str) -> int | None:
+    from cigri.flow.clusters import find_cluster
+
+    if not name:
+        return None
+    cluster = find_cluster(conn, name)
+    if cluster is None:
+        raise NotFound(f"there is no cluster {name!r}; `gridclusters` lists all")
+    return cluster.id
 
 
 def _page(conn: "Connection", caller: Caller, campaign_id: int, first: int, limit: int) -> list[TaskView]:

@@ -6,8 +6,11 @@ import re
 import pytest
 from sqlalchemy import text
 
+from cigri.flow.campaigns import move_campaign
+from cigri.identity.callers import Caller
+from cigri.states import CampaignState
 from modules.portal.rendering.page_renderer import STATIC
-from tests.factories import end_jobs, submitted_jobs
+from tests.factories import a_campaign, end_jobs, submitted_jobs
 from tests.portal.browser import Browser, signed_in
 from tests.portal.conftest import HOSTILE, Served
 
@@ -20,7 +23,7 @@ PAGES = [
     "/",
     "/campaigns/1",
     "/campaigns/2",
-    "/campaigns/1?after=0",
+    "/campaigns/1?state=failed&cluster=dahu",
     "/campaigns/1/course",
     "/campaigns/1/tasks/0",
     "/jobs/1/output",
@@ -94,14 +97,14 @@ def test_strangers_are_told_how_to_sign_in_and_no_more(path: str, web: Served) -
 
 
 def test_what_is_refused_is_told_in_a_page(browser: Browser) -> None:
-    told = browser.get("/?ended=perhaps")
-    assert (told.status, "ended" in told.words) == (422, True)
+    told = browser.get("/?state=perhaps")
+    assert (told.status, "state 'perhaps' is not known here; there are in_treatment," in told.words) == (400, True)
     assert "text/html" in told.headers["content-type"]
     assert browser.get("/nothing").status == 404
 
 
 def test_programs_are_told_as_json(browser: Browser) -> None:
-    told = browser.get("/?ended=perhaps", Accept="*/*")
+    told = browser.get("/?order=perhaps", Accept="*/*")
     assert told.headers["content-type"] == "application/problem+json"
 
 
@@ -128,6 +131,72 @@ def test_home_goes_on_behind_the_last_line(browser: Browser, monkeypatch: pytest
     (following,) = re.findall(r'href="([^"]+)" rel="next"', browser.get("/").text)
     told = browser.get(following.replace("&amp;", "&"))
     assert ("1 sums" in told.words, HOSTILE in told.words) == (False, True)
+
+
+def test_home_shows_what_ended_lately_below_what_is_open(browser: Browser, web: Served) -> None:
+    with web.database.begin() as conn:
+        move_campaign(conn, 2, Caller("nobody"), CampaignState.CANCELLED)
+        old = a_campaign(conn, 1, user="nobody", name="long ago")
+        move_campaign(conn, old, Caller("nobody"), CampaignState.CANCELLED)
+        conn.execute(text(f"UPDATE campaigns SET ended_at = now() - interval '8 days' WHERE id = {old}"))
+    shown, _, ended = browser.get("/").words.partition("Ended in the last 7 days")
+    assert ("1 sums" in shown, HOSTILE in shown, HOSTILE in ended) == (True, False, True)
+    assert "long ago" not in ended
+    assert f"{old} long ago" in browser.get("/?state=all").words
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("name=SUM", ["1"]),
+        ("name=%25", []),
+        ("name=script", ["2"]),
+        ("user=*&project=physics", ["4"]),
+        ("state=paused", ["4"]),
+        ("state=cancelled", []),
+        ("user=*&order=-id", ["4", "3", "2", "1"]),
+        ("user=*&order=name", ["2", "4", "1", "3"]),
+        ("user=*&order=-name", ["3", "1", "4", "2"]),
+        ("user=*&order=project", ["1", "2", "3", "4"]),
+        ("user=*&order=state", ["1", "2", "3", "4"]),
+        ("name=&project=&state=&order=", ["1", "2", "4"]),
+    ],
+)
+def test_campaigns_are_found_and_sorted(
+    query: str, shown: list[str], browser: Browser, web: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On one page, and on pages of one that lead to each other."""
+    with web.database.begin() as conn:
+        assert a_campaign(conn, 1, user="nobody", name="Matrices") == 4
+        conn.execute(text("INSERT INTO projects (name) VALUES ('physics')"))
+        conn.execute(text("UPDATE campaigns SET project_id = 1, state = 'paused' WHERE id = 4"))
+    told = browser.get(f"/?{query}")
+    assert listed(told.text) == shown
+    assert ("No campaign is like this" in told.words) is not bool(shown)
+    monkeypatch.setattr("modules.portal.pages.home.MOST_LINES", 1)
+    found, following = list[str](), [f"/?{query}"]
+    while following:
+        told = browser.get(following[0].replace("&amp;", "&"))
+        found += listed(told.text)
+        following = re.findall(r'href="([^"]+)" rel="next"', told.text)
+    assert found == shown
+
+
+def listed(page: str) -> list[str]:
+    return re.findall(r'<td data-label="campaign"><a href="/campaigns/(\d+)"', page)
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "words"),
+    [
+        ("project=alchemy", 404, "there is no project 'alchemy'"),
+        ("state=lost", 400, "state 'lost' is not known here"),
+        ("order=size", 400, "order 'size' is not known here"),
+    ],
+)
+def test_what_nobody_knows_is_refused_in_a_sentence(query: str, status: int, words: str, browser: Browser) -> None:
+    told = browser.get(f"/?{query}")
+    assert (told.status, words in told.words) == (status, True)
 
 
 def test_home_draws_how_fast_a_campaign_is(browser: Browser, web: Served) -> None:

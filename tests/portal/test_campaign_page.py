@@ -98,12 +98,63 @@ def test_a_range_of_tasks_is_zoomed_into_and_gone_through(browser: Browser, monk
     monkeypatch.setattr("modules.portal.pages.campaign.SHOWN_TASKS", 2)
     told = browser.get("/campaigns/1?first=1&last=3")
     assert "Tasks 1 to 3" in told.words
-    assert re.findall(r"tasks/(\d+)\">\d", told.text.partition('id="tasks"')[2]) == ["1", "2"]
+    assert listed(told) == ["1", "2"]
     assert re.findall(r'<path class="(\w+)" d="([^"]+)"', told.text) == [("waiting", "M0 0h3v40H0z")]
     (following,) = re.findall(r'href="([^"]+)#tasks" rel="next"', told.text)
     told = browser.get("/campaigns/1" + following.replace("&amp;", "&"))
-    assert re.findall(r"tasks/(\d+)\">\d", told.text.partition('id="tasks"')[2]) == ["3"]
+    assert listed(told) == ["3"]
     assert 'rel="next"' not in told.text
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("state=failed", ["0"]),
+        ("state=waiting&order=-number", ["3", "2", "1"]),
+        ("cluster=dahu", ["0"]),
+        ("exit_code=3", ["0"]),
+        ("exit_code=4", []),
+        ("node=node-1", ["0"]),
+        ("parameter=2", ["2"]),
+        ("state=&cluster=&exit_code=&node=&parameter=&first=&last=&order=number", ["0", "1", "2", "3"]),
+    ],
+)
+def test_tasks_are_found(query: str, shown: list[str], browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = browser.get(f"/campaigns/1?{query}")
+    assert listed(told) == shown
+    assert ("No task is like this" in told.words) is not bool(shown)
+    monkeypatch.setattr("modules.portal.pages.campaign.SHOWN_TASKS", 1)
+    monkeypatch.setattr("cigri.flow.views.task_search.MOST_EXAMINED", 2)
+    found, following = list[str](), [f"?{query}"]
+    while following:
+        told = browser.get(f"/campaigns/1{following[0].replace('&amp;', '&')}")
+        found += listed(told)
+        following = re.findall(r'href="([^"]+)#tasks" rel="next"', told.text)
+    assert found == shown
+
+
+def listed(page: Page) -> list[str]:
+    return re.findall(r"tasks/(\d+)\">\d", page.text.partition('id="tasks"')[2])
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "words"),
+    [
+        ("state=lost", 400, "state 'lost': no task is ever in it"),
+        ("cluster=luke", 404, "there is no cluster 'luke'"),
+        ("order=node", 400, "tasks are sorted by number"),
+        ("exit_code=much", 422, "exit_code"),
+    ],
+)
+def test_what_nobody_knows_is_refused_in_a_sentence(query: str, status: int, words: str, browser: Browser) -> None:
+    told = browser.get(f"/campaigns/1?{query}")
+    assert (told.status, words in told.words) == (status, True)
+
+
+def test_others_do_not_search_in_parameters(web: Served) -> None:
+    other = signed_in(web.database, web.port, "daemon")
+    assert 'name="parameter"' not in other.get("/campaigns/1").text
+    assert other.get("/campaigns/1?parameter=2").status == 403
 
 
 @pytest.mark.parametrize("query", ["first=4&last=9", "first=2&last=1", "first=-1&last=2", "last=-1"])

@@ -93,6 +93,7 @@ ASKED = {
     "figures": Asked("/figures"),
     "why": Asked("/campaigns/1/why"),
     "tasks": Asked("/campaigns/1/tasks?after=0"),
+    "found_tasks": Asked("/campaigns/1/found-tasks?state=waiting"),
     "latest_tasks": Asked("/campaigns/1/latest-tasks"),
     "task": Asked("/campaigns/1/tasks/1"),
     "task_commands": Asked("/campaigns/1/tasks/1/commands"),

@@ -56,7 +56,10 @@ PIECE = re.compile(r"M(\d+) (\d+)h(\d+)v(\d+)H\1z")
 def test_each_cell_of_a_strip_shows_the_shares_of_its_tasks(cells: list[dict[TaskState, int]]) -> None:
     """Within two hundredths of its height, but for failures, which are always seen."""
     drawing = strip_of(
-        [TaskStripCell(10 * at, 10 * at + 9, min(counts), {**counts}) for at, counts in enumerate(cells)]
+        [
+            TaskStripCell(10 * at, 10 * at + 9, min(counts), {state.value: number for state, number in counts.items()})
+            for at, counts in enumerate(cells)
+        ]
     )
     heights = [dict[str, int]() for _ in cells]
     for state, path in drawing.paths.items():

@@ -17,6 +17,7 @@ from cigri.api_models.failures import ErrorView
 from cigri.database import is_one_of, server_time
 from cigri.database.typed_rows import read_all
 from cigri.flow.holds import HALT_PROBLEMS, is_share_held
+from cigri.flow.views.campaign_search import ANY_CAMPAIGN, CampaignSearch, page_of_ids, sort_keys
 from cigri.flow.views.job_destinations import is_closed
 from cigri.formats.units import HOUR
 from cigri.lifecycle.active_scheduler import USUAL_SCHEDULER, active_scheduler
@@ -43,17 +44,22 @@ def list_campaigns(
     user: str = "",
     with_ended: bool = False,
     default_scheduler: str = USUAL_SCHEDULER,
+    search: CampaignSearch = ANY_CAMPAIGN,
     after: int = 0,
     limit: int | None = None,
 ) -> list[CampaignView]:
-    """Behind `after`, in the order of ids: the named ones, or all open ones, or all; `user` empty: everybody's."""
-    chosen = _campaigns().where(_wanted(ids, user, with_ended), Campaign.c.id > after).limit(limit)
+    """Behind the campaign `after`, in the order of the search: the named ones, or all open ones, or all.
+
+    `user` empty: everybody's.
+    """
+    page = page_of_ids(_wanted(ids, user, with_ended), search, after).limit(limit).subquery()
+    chosen = _campaigns().where(Campaign.c.id.in_(select(page.c.id))).order_by(*sort_keys(search))
     return read_all(conn, CampaignView, chosen, served_by=lambda row: _served_by(row, default_scheduler))
 
 
 @cache
 def _campaigns() -> Select[*tuple[Any, ...]]:
-    """All, in the order of ids."""
+    """All, in no order."""
     counts = _counts()
     errors = (
         select(func.count().label("n"))
@@ -103,7 +109,6 @@ def _campaigns() -> Select[*tuple[Any, ...]]:
         .join(parcels, true())
         .outerjoin(Project, Project.c.id == Campaign.c.project_id)
         .outerjoin(Forecast, and_(Forecast.c.campaign_id == Campaign.c.id, Forecast.c.cluster_id.is_(None)))
-        .order_by(Campaign.c.id)
     )
 
 

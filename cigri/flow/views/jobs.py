@@ -2,13 +2,16 @@
 Read by: users.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, and_, case, select, true
+from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
 from cigri.api_models.jobs import JobView
 from cigri.api_models.tasks import AttemptView, TaskView
+from cigri.database import is_one_of
 from cigri.database.typed_rows import null_column, read_all, read_one
 from cigri.flow.holds import is_job_held
 from cigri.flow.views.page_sizes import count_leading
@@ -33,6 +36,21 @@ def list_tasks(conn: Connection, campaign_id: int, first: int, number: int) -> l
     row = TaskHistory
     old = _archived().where(row.c.campaign_id == campaign_id, row.c.number.between(first, last))
     return read_all(conn, TaskView, old.order_by(row.c.number))
+
+
+def list_tasks_of(
+    conn: Connection, campaign_id: int, numbers: Sequence[int], *, is_descending: bool = False
+) -> list[TaskView]:
+    """The tasks of these numbers, in order, archived or not: as many as fit into a page."""
+    order, order_of_old = Task.c.number.asc(), TaskHistory.c.number.asc()
+    if is_descending:
+        order, order_of_old = Task.c.number.desc(), TaskHistory.c.number.desc()
+    chosen = _tasks().where(Task.c.campaign_id == campaign_id, is_one_of(Task.c.number, numbers)).order_by(order)
+    if tasks := read_all(conn, TaskView, chosen.limit(count_leading(conn, chosen, Task.c.parameter, order))):
+        return tasks
+    row = TaskHistory.c
+    old = _archived().where(row.campaign_id == campaign_id, is_one_of(row.number, numbers)).order_by(order_of_old)
+    return read_all(conn, TaskView, old.limit(count_leading(conn, old, row.parameter, order_of_old)))
 
 
 def list_latest_tasks(conn: Connection, campaign_id: int, number: int) -> list[TaskView]:
@@ -118,9 +136,7 @@ def list_attempts_of_task(conn: Connection, task_id: int) -> list[AttemptView]:
 
 def _tasks() -> Select[*tuple[Any, ...]]:
     """Tasks, each with the attempt that was a success, or else the last."""
-    other = Attempt.alias()
-    won = select(other.c.number).where(other.c.task_id == Task.c.id, other.c.outcome.in_(RESULTS))
-    shown = case((Task.c.state == TaskState.DONE, won.scalar_subquery()), else_=Task.c.attempts)
+    shown = won_attempt(Task)
     return (
         select(
             Task.c.id,
@@ -145,6 +161,13 @@ def _tasks() -> Select[*tuple[Any, ...]]:
         .outerjoin(Job, Job.c.id == Attempt.c.job_id)
         .outerjoin(Cluster, Cluster.c.id == Job.c.cluster_id)
     )
+
+
+def won_attempt(tasks: Any) -> ColumnElement[int]:
+    """The number of the attempt that was a success, or else the last, of rows with the columns of tasks."""
+    other, task = Attempt.alias(), tasks.c
+    won = select(other.c.number).where(other.c.task_id == task.id, other.c.outcome.in_(RESULTS)).correlate(tasks)
+    return case((task.state == TaskState.DONE, won.scalar_subquery()), else_=task.attempts)
 
 
 def _archived() -> Select[*tuple[Any, ...]]:

@@ -5,14 +5,15 @@ from hashlib import sha256
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import Depends, FastAPI, Query, Request
+from pydantic import BaseModel, BeforeValidator
 from starlette.responses import Response
 
 from cigri.api_models.campaigns import CampaignClusterStatus, CampaignDetail
 from cigri.api_models.dependencies import BlockedTasks
 from cigri.api_models.failures import FailureGroup
 from cigri.api_models.pending_reasons import ClusterExplanation
-from cigri.api_models.tasks import TaskView
+from cigri.api_models.tasks import FoundTasks
 from cigri.endpoints import Endpoint
 from cigri.endpoints.campaign_changes import (
     cancel_campaign,
@@ -29,14 +30,15 @@ from cigri.endpoints.events import events, fix_events
 from cigri.endpoints.histories import cores, progress
 from cigri.endpoints.paging import walk
 from cigri.endpoints.pending_reasons import why
-from cigri.endpoints.tasks import latest_tasks, tasks
+from cigri.endpoints.tasks import found_tasks, latest_tasks
 from cigri.errors import CigriError, NotFound, UsageError
 from cigri.formats.id_ranges import format_ids
 from cigri.identity.callers import AccessScope, Caller
 from cigri.lifecycle.dependency_gates import sentences
 from cigri.presentation.failure_groups import TASK_FAILED, VARYING, as_ranges, describe_outcome
+from cigri.states import TaskState
 from modules.portal.change_stream import stamp_of
-from modules.portal.parameter_limits import PlainNumber
+from modules.portal.parameter_limits import PlainNumber, PlainText
 from modules.portal.rendering.campaign_row import TaskStrip, bar, expected_end, strip_of, undecided_failures
 from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_form, see
 from modules.portal.rendering.progress_chart import cores_chart, ends_chart, progress_chart
@@ -53,7 +55,30 @@ CHANGES_OF_CAMPAIGN: Mapping[str, Endpoint[..., Any]] = {
     "resume": resume_campaign,
     "cancel": cancel_campaign,
 }
+NONE_WHERE_EMPTY = BeforeValidator(lambda value: None if value == "" else value)
 Form = Annotated[dict[str, str], Depends(read_form)]
+
+
+class TaskQuery(BaseModel):
+    """Which of its tasks a campaign's page lists, as its address says; a form sends empty fields, too."""
+
+    state: PlainText = ""
+    cluster: PlainText = ""
+    exit_code: Annotated[PlainNumber | None, NONE_WHERE_EMPTY] = None
+    node: PlainText = ""
+    parameter: PlainText = ""
+    first: Annotated[PlainNumber | None, NONE_WHERE_EMPTY] = None
+    last: Annotated[PlainNumber | None, NONE_WHERE_EMPTY] = None
+    after: Annotated[PlainNumber | None, NONE_WHERE_EMPTY] = None
+    order: PlainText = ""
+
+    def asked(self) -> dict[str, Any]:
+        """All that is said in it."""
+        return self.model_dump(exclude_defaults=True)
+
+    def address(self, **changed: object) -> str:
+        """The same query with something changed."""
+        return "?" + urlencode({**self.asked(), **changed})
 
 
 class FailureRow(NamedTuple):
@@ -64,6 +89,7 @@ class FailureRow(NamedTuple):
     how: str
     said: str
     tasks: str
+    address: str
 
 
 class CampaignClusterRow(NamedTuple):
@@ -86,20 +112,14 @@ class NumberRange(NamedTuple):
 
 
 def add_to(app: FastAPI, site: PageRenderer) -> None:
-    """/campaigns/ID, with ?first=N&last=N for a range of its tasks; and what its forms are sent to."""
+    """/campaigns/ID, with ?first=N&last=N for a range of its tasks and filters as in TaskQuery; and where forms go."""
 
-    def campaign_page(
-        request: Request,
-        campaign_id: PlainNumber,
-        first: PlainNumber | None = None,
-        last: PlainNumber | None = None,
-        after: PlainNumber | None = None,
-    ) -> Response:
+    def campaign_page(request: Request, campaign_id: PlainNumber, query: Annotated[TaskQuery, Query()]) -> Response:
         caller = site.visitor(request)
         with site.grid(caller).snapshot() as grid:
             whole = grid.call(campaign, campaign_id=campaign_id)
-            zoom = _range(first, last, whole)
-            listed = _tasks(grid, campaign_id, zoom, after)
+            zoom = _range(query.first, query.last, whole)
+            found = _tasks(grid, campaign_id, query, zoom)
             reasons = grid.call(why, campaign_id=campaign_id)
             cells = _strip(grid, campaign_id, zoom) if (zoom or all_tasks(whole)).size <= STRIP_AT_ONCE else None
         kinds = whole.failures[:SHOWN_FAILURES]
@@ -117,15 +137,18 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
             after_others=sentences(whole.after, BlockedTasks(whole.campaign.blocked, whole.campaign.total)),
             shares=_shares(whole, reasons),
             failures=[shown_failure(kind) for kind in kinds],
+            shown_tasks=SHOWN_TASKS,
             shown_first=UNFOLDED_FAILURES,
             left_out=len(whole.failures) - len(kinds),
             may_change=_may_change(caller, whole),
-            tasks=listed,
+            tasks=found.tasks,
             how=describe_outcome,
-            after=after,
+            query=query,
+            states=list(TaskState),
+            sees=caller.sees(whole.campaign.user),
             zoom=zoom,
             strip_query=f"?{urlencode(zoom._asdict())}" if zoom else "",
-            next=_next(listed, zoom, after),
+            next=None if found.next is None else query.address(after=found.next),
         )
 
     def strip_page(
@@ -198,7 +221,9 @@ def _strip(grid: SnapshotClient, campaign_id: int, zoom: NumberRange | None) -> 
 def shown_failure(kind: FailureGroup) -> FailureRow:
     """What a page tells of it, of bounded length."""
     said, ranges = kind.stderr_ends or "", as_ranges(kind.tasks, MOST_SHOWN_RANGES)
-    return FailureRow(kind, key_of(kind), describe_outcome(kind.outcome, kind.exit_code), said[-LONGEST_TOLD:], ranges)
+    listing = TaskQuery(state=TaskState.FAILED, cluster=kind.cluster or "", exit_code=kind.exit_code).address()
+    how = describe_outcome(kind.outcome, kind.exit_code)
+    return FailureRow(kind, key_of(kind), how, said[-LONGEST_TOLD:], ranges, listing)
 
 
 def key_of(kind: FailureGroup) -> str:
@@ -228,24 +253,13 @@ CHANGES_OF_FAILURES: Mapping[str, Callable[[InProcessClient, int, FailureGroup],
 }
 
 
-def _tasks(grid: SnapshotClient, campaign_id: int, zoom: NumberRange | None, after: int | None) -> list[TaskView]:
-    """Those launched last, or the ones behind a number, or those of a range."""
-    if zoom is None and after is None:
-        return grid.call(latest_tasks, campaign_id=campaign_id, limit=SHOWN_TASKS)
-    if after is None:
-        after = zoom.first - 1 if zoom else -1
-    most = max(1, min(SHOWN_TASKS, zoom.last - after)) if zoom else SHOWN_TASKS
-    return grid.call(tasks, campaign_id=campaign_id, after=after, limit=most)
-
-
-def _next(listed: list[TaskView], zoom: NumberRange | None, after: int | None) -> str | None:
-    """The query of the next page of tasks."""
-    if not listed or (zoom is None and after is None):
-        return None
-    number = listed[-1].number
-    if (number >= zoom.last) if zoom else len(listed) < SHOWN_TASKS:
-        return None
-    return "?" + urlencode({**(zoom._asdict() if zoom else {}), "after": number})
+def _tasks(grid: SnapshotClient, campaign_id: int, query: TaskQuery, zoom: NumberRange | None) -> FoundTasks:
+    """Those launched last, where nothing else is asked for."""
+    asked = query.asked()
+    if not asked:
+        return FoundTasks(grid.call(latest_tasks, campaign_id=campaign_id, limit=SHOWN_TASKS), None)
+    within = zoom._asdict() if zoom else {}
+    return grid.call(found_tasks, campaign_id=campaign_id, limit=SHOWN_TASKS, **asked | within)
 
 
 def _shares(whole: CampaignDetail, reasons: list[ClusterExplanation]) -> list[CampaignClusterRow]:

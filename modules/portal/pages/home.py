@@ -1,5 +1,8 @@
 """The home page: a line for each campaign, of who looks or of whom they name."""
 
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
@@ -9,6 +12,7 @@ from cigri.endpoints.dispatch import SnapshotClient
 from cigri.endpoints.health import notices
 from cigri.endpoints.histories import rates
 from cigri.endpoints.pending_reasons import why
+from cigri.errors import UsageError
 from cigri.formats.id_ranges import format_ids
 from modules.portal.change_stream import stamp_of
 from modules.portal.parameter_limits import PlainNumber, PlainText
@@ -19,35 +23,106 @@ MOST_LINES = 100
 MOST_REASONS = 10
 """Campaigns of which it is asked what keeps them: those that run nothing."""
 ANY_USER = "*"
+ENDED_DAYS, ENDED_LINES = 7, 20
+HOME_STATES = {
+    "": "open",
+    "in_treatment": "open, not paused",
+    "paused": "paused",
+    "terminated": "ended",
+    "cancelled": "cancelled",
+    "all": "any state",
+}
+"""What may be chosen, and how it is called."""
+HOME_ORDERS = {
+    "id": "oldest first",
+    "-id": "newest first",
+    "name": "name",
+    "-name": "name, backwards",
+    "project": "project",
+    "state": "state",
+}
+
+
+class HomeQuery(NamedTuple):
+    """What the address asks for, and the form shows."""
+
+    user: str
+    name: str
+    project: str
+    state: str
+    order: str
+
+    @property
+    def is_filtered(self) -> bool:
+        """Is it asked for more than all that is open of somebody?"""
+        return bool(self.name or self.project or self.state)
+
+    def address(self, **changed: object) -> str:
+        """The same list with something changed; what is as usual is left out."""
+        asked = {**self._asdict(), **changed}
+        asked = {key: value for key, value in asked.items() if value and (key, value) != ("order", "id")}
+        return f"/?{urlencode(asked)}" if asked else "/"
 
 
 def add_to(app: FastAPI, site: PageRenderer) -> None:
-    """/, with ?user=NAME (*: everybody's), ?ended=1, and after=ID for those behind it."""
+    """/, with ?user=NAME (*: everybody's), filters as in HomeQuery, and after=ID for those behind it."""
 
-    def home(request: Request, user: PlainText = "", ended: bool = False, after: PlainNumber = 0) -> Response:
+    def home(
+        request: Request,
+        user: PlainText = "",
+        name: PlainText = "",
+        project: PlainText = "",
+        state: PlainText = "",
+        order: PlainText = "",
+        after: PlainNumber = 0,
+    ) -> Response:
         caller = site.visitor(request)
-        whose = user or caller.user
-        asked = "" if whose == ANY_USER else whose
+        query = _known(HomeQuery(user or caller.user, name.strip(), project.strip(), state, order or "id"))
+        asked = "" if query.user == ANY_USER else query.user
         with site.grid(caller).snapshot() as grid:
-            listed = grid.call(campaigns, user=asked, with_ended=ended, after=after, limit=MOST_LINES)
-            sparks, reasons = _sparks(grid, listed), _reasons(grid, listed)
+            listed = grid.call(campaigns, **_filters(query), after=after, limit=MOST_LINES)
+            ended = [] if query.is_filtered or after else _ended(grid, asked)
+            sparks, reasons = _sparks(grid, [*listed, *ended]), _reasons(grid, listed)
             sentences = grid.call(notices, user=asked).sentences
         return site.show(
             request,
             "home.html",
             caller,
             stamp=stamp_of(campaign for campaign in listed if campaign.is_open),
-            whose=whose,
+            query=query,
+            whose=query.user,
             is_everybody=not asked,
-            with_ended=ended,
+            states=HOME_STATES,
+            orders=HOME_ORDERS,
             lines=[(campaign, bar(campaign), expected_end(campaign)) for campaign in listed],
+            ended=[(campaign, bar(campaign), expected_end(campaign)) for campaign in ended],
+            days=ENDED_DAYS,
             sparks=sparks,
             reasons=reasons,
-            last=listed[-1].id if len(listed) == MOST_LINES else None,
+            following=query.address(after=listed[-1].id) if len(listed) == MOST_LINES else None,
             sentences=sentences,
         )
 
     add_page(app, "/", "GET", home)
+
+
+def _known(query: HomeQuery) -> HomeQuery:
+    """Raise UsageError for what there is not to choose."""
+    for name, value, known in (("state", query.state, HOME_STATES), ("order", query.order, HOME_ORDERS)):
+        if value not in known:
+            raise UsageError(f"{name} {value!r} is not known here; there are {', '.join(filter(None, known))}")
+    return query
+
+
+def _filters(query: HomeQuery) -> dict[str, Any]:
+    """As the endpoint takes them."""
+    asked = query._asdict() | {"user": "" if query.user == ANY_USER else query.user}
+    return asked | {"state": "", "with_ended": True} if query.state == "all" else asked
+
+
+def _ended(grid: SnapshotClient, user: str) -> list[CampaignView]:
+    """Those that ended lately, the newest first."""
+    return grid.call(campaigns, user=user, state="ended", ended_within=ENDED_DAYS, order="-id", limit=ENDED_LINES)
 
 
 def _sparks(grid: SnapshotClient, listed: list[CampaignView]) -> dict[int, Sparkline | None]:

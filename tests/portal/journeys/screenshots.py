@@ -34,7 +34,7 @@ WIDTH = 1100
 PICTURED = {"home": ("/", 480, ".bar"), "campaign": ("/campaigns/1", 1420, "#chart-progress-1 .u-over")}
 """Pages, how much of each is shown, and what is waited for."""
 LOOKED_AT = [
-    *("/", "/?user=*", "/campaigns/1", "/campaigns/2", "/campaigns/4", "/campaigns/1?after=0"),
+    *("/", "/?user=*", "/campaigns/1", "/campaigns/2", "/campaigns/4", "/campaigns/1?state=failed"),
     *("/campaigns/1/strip", "/campaigns/1/tasks/0", "/submit", "/events", "/clusters", "/clusters/luke", "/usage"),
 ]
 WIDTHS = (1280, 390)
@@ -74,6 +74,8 @@ def work(database: VirtualTimeDatabase) -> None:
         for code, failing in ((1, 14), (137, 7), (2, 3)):
             failed = submitted_jobs(conn, 4, clusters["luke"], failing)
             end_jobs(conn, clusters["luke"], failed, Outcome.FAILURE, exit_code=code, node="luke-7")
+        a_campaign(conn, 25, name="smoke-test", clusters=["bigfoot"])
+        end_jobs(conn, clusters["bigfoot"], submitted_jobs(conn, 5, clusters["bigfoot"], 25), seconds=12)
     for turn in range(ROUNDS):
         database.set_time(NOON + turn * ROUND)
         with database.begin() as conn:

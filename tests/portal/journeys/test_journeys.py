@@ -60,7 +60,7 @@ def test_a_foreign_user_sees_what_others_may_and_no_button(web: Served, visit: V
     expect(page.get_by_text("1 x exit 3 on dahu")).to_be_visible()
     expect(page.get_by_text("no such file")).to_have_count(0)
     switches_of_chart = ["done", "failed"]
-    expect(page.locator("main").get_by_role("button")).to_have_text([*switches_of_chart, "show"])
+    expect(page.locator("main").get_by_role("button")).to_have_text([*switches_of_chart, "Show"])
     refused = page.goto("/jobs/1/output")
     assert refused is not None
     assert refused.status == 404

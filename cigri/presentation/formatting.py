@@ -7,7 +7,7 @@ import sys
 from datetime import datetime
 
 from cigri.api_models.simulations import CampaignSimulationView
-from cigri.formats.units import SIZES, as_duration, as_local
+from cigri.formats.units import DAY, HOUR, MINUTE, SIZES, as_duration, as_local
 from cigri.states import CampaignState
 
 STATE_LETTERS = {
@@ -28,6 +28,18 @@ def format_time(time: datetime | None) -> str | None:
 def format_duration(seconds: float | None) -> str | None:
     """In the two largest units; None of nothing."""
     return None if seconds is None else as_duration(seconds)
+
+
+RELATIVE_UNITS = ((DAY, "day"), (HOUR, "hour"), (MINUTE, "min"))
+
+
+def format_relative(seconds: float) -> str:
+    """How long ago it was, or in how long it will be where `seconds` are negative: `3 min ago`, `in 2 hours`."""
+    for length, unit in RELATIVE_UNITS:
+        if number := int(abs(seconds) // length):
+            words = f"{number} {unit}" if unit == "min" else format_count(number, unit)
+            return f"{words} ago" if seconds > 0 else f"in {words}"
+    return "just now" if seconds > -1 else "in less than 1 min"
 
 
 def format_rate(per_hour: float | None) -> str | None:

@@ -9,7 +9,7 @@ from cigri.cli import gridclusters, gridstat
 from cigri.database import Database
 from cigri.flow.campaigns import close_campaigns
 from cigri.flow.forecasts import NewForecast, put_forecasts
-from cigri.presentation.formatting import STATE_LETTERS
+from cigri.presentation.formatting import STATE_LETTERS, format_count, format_relative
 from tests.cli.running import Run
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, set_time, submitted_jobs
 
@@ -91,3 +91,24 @@ def test_the_settings_of_a_cluster_are_written_for_people(
     assert "Hours overrun: no\n" in shown
     for word in ("True", "False", "None", "{", "["):
         assert word not in shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0, "just now"),
+        (59, "just now"),
+        (60, "1 min ago"),
+        (3599, "59 min ago"),
+        (3600, "1 hour ago"),
+        (2 * 86400, "2 days ago"),
+        (-30, "in less than 1 min"),
+        (-7200, "in 2 hours"),
+    ],
+)
+def test_a_time_is_told_from_now(seconds: float, words: str) -> None:
+    assert format_relative(seconds) == words
+
+
+def test_one_thing_is_no_things() -> None:
+    assert [format_count(number, "task") for number in (0, 1, 2062)] == ["0 tasks", "1 task", "2,062 tasks"]

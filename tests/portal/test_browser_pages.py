@@ -207,3 +207,48 @@ def test_home_draws_how_fast_a_campaign_is(browser: Browser, web: Served) -> Non
     told = browser.get("/")
     assert (told.status, told.text.count('class="spark"')) == (200, 1)
     assert "at most 60.0 an hour" in told.text
+
+
+def test_times_are_told_from_now_with_the_exact_one_in_the_title(browser: Browser, web: Served) -> None:
+    with web.database.begin() as conn:
+        conn.execute(text("UPDATE campaigns SET submitted_at = now() - interval '150 minutes' WHERE id = 1"))
+        conn.execute(text("UPDATE campaigns SET submitted_at = '2020-02-03 04:05:06Z' WHERE id = 2"))
+    told = browser.get("/campaigns/1").text
+    assert re.search(
+        r'<time class="relative" datetime="[^"]+\+00:00" title="[-0-9]+ [:0-9]+ UTC">2 hours ago</time>', told
+    )
+    assert '<time datetime="2020-02-03T04:05:06+00:00">2020-02-03 04:05 UTC</time>' in browser.get("/campaigns/2").text
+
+
+@pytest.mark.parametrize(
+    ("path", "here"),
+    [
+        ("/", "my campaigns"),
+        ("/?state=all", "my campaigns"),
+        ("/?user=nobody", "my campaigns"),
+        ("/?user=*", "all campaigns"),
+        ("/?user=%2A&order=-id", "all campaigns"),
+        ("/submit", "submit"),
+        ("/clusters/dahu", "clusters"),
+        ("/usage", "usage"),
+    ],
+)
+def test_the_page_that_one_is_on_is_marked(path: str, here: str, browser: Browser) -> None:
+    nav = browser.get(path).text.partition("</nav>")[0]
+    assert re.findall(r'aria-current="page">([^<]+)<', nav) == [here]
+
+
+def test_no_page_is_marked_on_others(browser: Browser) -> None:
+    for path in ("/campaigns/1", "/?user=daemon"):
+        assert "aria-current" not in browser.get(path).text.partition("</nav>")[0]
+
+
+def test_the_title_says_how_far_a_campaign_is(browser: Browser, web: Served) -> None:
+    with web.database.begin() as conn:
+        end_jobs(conn, 1, submitted_jobs(conn, 1, 1, 1))
+    assert "<title>25 % · sums · CiGri</title>" in browser.get("/campaigns/1").text
+
+
+def test_one_task_is_no_tasks(browser: Browser) -> None:
+    assert "0 of 1 task done" in browser.get("/campaigns/3").words
+    assert "1 event, open" in browser.get("/events").words

@@ -41,7 +41,7 @@ def troubled(web: Served) -> Served:
 
 def test_it_tells_what_failed_and_what_it_means(browser: Browser) -> None:
     told = browser.get("/events").words
-    assert "1 open, the latest first. TASK_FAILED of campaign 1 on dahu open" in told
+    assert "1 event, open, the latest first. TASK_FAILED of campaign 1 on dahu open" in told
     assert "a task failed by its own fault, or died too often" in told
     assert "no such file" in told
     assert "task 0" in told

@@ -1,6 +1,7 @@
 """What all pages are made of: who looks, the answers of the API, templates."""
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from functools import cache
 from http import HTTPStatus
 from importlib import metadata
@@ -13,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 
+from cigri.database import server_time
 from cigri.endpoints.dispatch import InProcessClient
 from cigri.errors import UsageError
 from cigri.identity.callers import Caller
@@ -58,9 +60,16 @@ class PageRenderer:
             "caller": caller,
             "proof": "" if caller is None else self.identities.sessions.proof(caller),
             "is_session": caller is not None and caller.how.startswith(BY_SESSION),
+            "clock": cache(self._now),
+            "path": request.url.path,
             "here": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         }
         return HTMLResponse(self._templates.get_template(template).render(told), status)
+
+    def _now(self) -> datetime:
+        """The time of the grid, which only a page with times on it asks for."""
+        with self.database.answering() as conn:
+            return server_time(conn)
 
 
 @cache

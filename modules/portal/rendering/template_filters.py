@@ -2,10 +2,12 @@
 
 from datetime import UTC, datetime
 
+from jinja2 import pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from cigri.cli.campaigns import collecting
-from cigri.formats.units import split_instants
+from cigri.formats.units import DAY, split_instants
 from cigri.formats.untrusted_text import escape_text
 from cigri.presentation.cluster_status import told_skew
 from cigri.presentation.formatting import (
@@ -13,11 +15,14 @@ from cigri.presentation.formatting import (
     format_duration,
     format_percent,
     format_rate,
+    format_relative,
     how_simulated,
     no_end,
     parameter_words,
 )
 from modules.portal.rendering.campaign_row import state_badge
+
+LONGEST_RELATIVE = 30 * DAY
 
 
 def moment(time: datetime | None) -> Markup:
@@ -33,6 +38,19 @@ def instant(time: datetime) -> Markup:
     at = time.astimezone(UTC)
     exact = at.isoformat(timespec="milliseconds")
     return Markup('<time datetime="{}">{}</time>').format(exact, f"{at:%Y-%m-%d %H:%M:%S} UTC")
+
+
+@pass_context
+def ago(context: Context, time: datetime | None) -> Markup:
+    """How long ago, or in how long, by the grid's clock; the exact time is in the title. Old times are dates."""
+    if time is None:
+        return Markup("")
+    seconds = (context["clock"]() - time).total_seconds()
+    if abs(seconds) > LONGEST_RELATIVE:
+        return moment(time)
+    at = time.astimezone(UTC)
+    written = Markup('<time class="relative" datetime="{}" title="{}">{}</time>')
+    return written.format(at.isoformat(timespec="seconds"), f"{at:%Y-%m-%d %H:%M:%S} UTC", format_relative(seconds))
 
 
 def timed(sentence: str) -> Markup:
@@ -54,6 +72,9 @@ def grouped(number: int) -> str:
 FILTERS = {
     "moment": moment,
     "instant": instant,
+
+
+    "ago": ago,
     "timed": timed,
     "duration": format_duration,
     "rate": format_rate,

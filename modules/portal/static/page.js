@@ -7,7 +7,8 @@ function writeTimes(place) {
     for (const time of place.querySelectorAll("time[datetime]")) {
         const at = new Date(time.dateTime);
         const day = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" };
-        time.textContent = at.toLocaleString([], at.getFullYear() === YEAR ? day : { ...day, year: "numeric" });
+        const words = at.toLocaleString([], at.getFullYear() === YEAR ? day : { ...day, year: "numeric" });
+        if (!time.classList.contains("relative")) time.textContent = words;
         time.title = at.toLocaleString([], { dateStyle: "full", timeStyle: "long" });
     }
 }

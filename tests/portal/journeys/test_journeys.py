@@ -42,6 +42,16 @@ def test_of_what_gridsub_submits_the_bar_moves_without_reload(
     assert page.evaluate("window.isSame")
 
 
+def test_the_title_moves_with_the_campaign_and_not_with_its_charts(web: Served, visit: Visit) -> None:
+    page = visit(web)
+    page.goto("/campaigns/1")
+    page.locator("#course-drawn .whole").wait_for()
+    expect(page).to_have_title("0 % · sums · CiGri")
+    with web.database.begin() as conn:
+        end_jobs(conn, 1, submitted_jobs(conn, 1, 1, 1))
+    expect(page).to_have_title("25 % · sums · CiGri")
+
+
 def test_from_home_to_the_stderr_of_a_failure_it_takes_three_clicks(working: Served, local: Grid, visit: Visit) -> None:
     local.submit(["a"], "echo it went wrong >&2; exit 3")
     local.run_until(lambda: local.counts() == {"failed": 1})

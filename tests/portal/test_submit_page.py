@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import unescape
 
 import pytest
 from sqlalchemy import func, select, update
@@ -201,3 +202,54 @@ def test_a_user_sends_a_few_forms_at_a_time(path: str, browser: Browser, web: Se
     for line in lines:
         line.close()
     assert any(not is_refused() for _ in looks())
+
+
+AREA = re.compile(r"<textarea[^>]*>\n?(.*?)</textarea>", re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    "described",
+    [
+        {"params": ["a", "b c"]},
+        {"exec_file": "run it {seed}", "params": [{"seed": 1}, {"seed": 2}]},
+        {"params": ["line\nline"]},
+        {"nb_jobs": 3},
+        {"params": ["</textarea><script>"]},
+    ],
+    ids=str,
+)
+def test_a_campaign_is_submitted_again_as_it_was(described: dict[str, object], browser: Browser, web: Served) -> None:
+    """What stands in the form makes the same tasks, under its name or one that says that it is a copy."""
+    whole = {"name": "n", "exec_file": "run it", "clusters": {"dahu": {"walltime": 60}}, **described}
+    first = send(browser, "/submit", json.dumps(whole))
+    assert first.status == 303, first.words
+    page = browser.get(f"/campaigns/{NEW}")
+    assert f'href="/submit?like={NEW}"' in page.text
+    assert f"command {whole['exec_file']} walltime 60" in page.words
+    for query, name in (("", "n"), ("&rename=1", "n-copy")):
+        form = browser.get(f"/submit?like={NEW}{query}")
+        text, lines = map(unescape, AREA.findall(form.text))
+        told = send(browser, "/submit", text, page=form, lines=lines)
+        assert told.status == 303, told.words
+        with web.database.begin() as conn:
+            copy = int(told.headers["location"].rpartition("/")[2])
+            assert list_parameters(conn, copy, 0, 10) == list_parameters(conn, NEW, 0, 10)
+            assert conn.scalar(select(Campaign.c.name).where(Campaign.c.id == copy)) == name
+
+
+def test_too_many_parameters_are_left_out_and_it_is_said(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("modules.portal.pages.submit.MOST_FILLED", 3)
+    told = browser.get("/submit?like=1")
+    assert "The parameters of campaign 1 are too many for this page" in told.words
+    assert AREA.findall(told.text)[1] == ""
+
+
+def test_nobody_copies_what_they_may_not_see(web: Served) -> None:
+    other = signed_in(web.database, web.port, "daemon")
+    assert other.get("/submit?like=1").status == 404
+    page = other.get("/campaigns/1")
+    assert (page.status, "1 sums" in page.words) == (200, True)
+    told = page.text
+    assert ("/submit?like" in told, 'id="described"' in told, "/bin/true" in told) == (False, False, False)
+    reader = signed_in(web.database, web.port, "nobody", AccessScope.READ).get("/campaigns/1").text
+    assert ("/submit?like" in reader, "/bin/true" in reader) == (False, True)

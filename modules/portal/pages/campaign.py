@@ -25,6 +25,7 @@ from cigri.endpoints.campaign_changes import (
     set_priority,
 )
 from cigri.endpoints.campaigns import campaign, failures, strip
+from cigri.endpoints.descriptions import description
 from cigri.endpoints.dispatch import InProcessClient, SnapshotClient
 from cigri.endpoints.events import events, fix_events
 from cigri.endpoints.histories import cores, progress
@@ -40,6 +41,7 @@ from cigri.states import TaskState
 from modules.portal.change_stream import stamp_of
 from modules.portal.parameter_limits import PlainNumber, PlainText
 from modules.portal.rendering.campaign_row import TaskStrip, bar, expected_end, strip_of, undecided_failures
+from modules.portal.rendering.description_text import LONGEST_SHOWN, as_text, what_runs
 from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_form, see
 from modules.portal.rendering.progress_chart import cores_chart, ends_chart, progress_chart
 
@@ -120,6 +122,7 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
             whole = grid.call(campaign, campaign_id=campaign_id)
             zoom = _range(query.first, query.last, whole)
             found = _tasks(grid, campaign_id, query, zoom)
+            described = _described(grid, caller, whole)
             reasons = grid.call(why, campaign_id=campaign_id)
             cells = _strip(grid, campaign_id, zoom) if (zoom or all_tasks(whole)).size <= STRIP_AT_ONCE else None
         kinds = whole.failures[:SHOWN_FAILURES]
@@ -136,6 +139,9 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
             undecided=undecided_failures(whole.campaign) if whole.campaign.is_open else 0,
             after_others=sentences(whole.after, BlockedTasks(whole.campaign.blocked, whole.campaign.total)),
             shares=_shares(whole, reasons),
+            described=as_text(described)[:LONGEST_SHOWN] if described else "",
+            what_runs=what_runs(described),
+            may_submit=bool(described) and caller.scope.allows(AccessScope.SUBMIT),
             failures=[shown_failure(kind) for kind in kinds],
             shown_tasks=SHOWN_TASKS,
             shown_first=UNFOLDED_FAILURES,
@@ -268,6 +274,13 @@ def _shares(whole: CampaignDetail, reasons: list[ClusterExplanation]) -> list[Ca
         CampaignClusterRow(share, by_cluster.get(share.part.cluster) or share.obstacle.explanation)
         for share in whole.clusters
     ]
+
+
+def _described(grid: SnapshotClient, caller: Caller, whole: CampaignDetail) -> dict[str, Any]:
+    """Nothing of it for others than its owner."""
+    if not caller.sees(whole.campaign.user):
+        return {}
+    return grid.call(description, campaign_id=whole.campaign.id).described
 
 
 def _may_change(caller: Caller, whole: CampaignDetail) -> bool:

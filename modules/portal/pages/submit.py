@@ -11,18 +11,24 @@ from starlette.responses import Response
 
 from cigri.api_models.simulations import SimulationView
 from cigri.api_models.submissions import CheckedCampaign
-from cigri.endpoints.dispatch import run_upload_endpoint
+from cigri.endpoints.campaigns import campaigns
+from cigri.endpoints.descriptions import description, parameters
+from cigri.endpoints.dispatch import SnapshotClient, run_upload_endpoint
 from cigri.endpoints.request_bodies import SpooledBody, as_body
 from cigri.endpoints.submissions import check_campaign, simulate_campaigns, submit_campaign
 from cigri.errors import DescriptionError, DescriptionProblem, IdempotencyKeyReused, SimulationFailed, TooManyRequests
 from cigri.identity.callers import Caller
 from cigri.jdl.parsing import read_description, without_params
 from modules.portal.deferred_responses import ResponsePending
+from modules.portal.parameter_limits import PlainNumber
+from modules.portal.rendering.description_text import FormText, fill_form
 from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_fields, see
 from modules.portal.upload_limiter import arriving
 
 LONGEST_SUBMISSION = 1_000_000  # bytes; each byte that is no letter or figure counts three
 MOST_PROBLEMS = 50
+MOST_FILLED = 5000  # parameters with which a form begins
+COPY = "-copy"
 ALREADY_SUBMITTED = "this form was submitted already, with other words in it; submit it again for one more campaign"
 
 
@@ -49,12 +55,17 @@ class SubmissionDraft(NamedTuple):
 
 
 def add_to(app: FastAPI, site: PageRenderer) -> None:
-    """/submit, and where its form is sent to: judged, foretold, or submitted."""
+    """/submit, with ?like=ID for a draft like that campaign; its form is judged, foretold, or submitted."""
 
-    def submit_page(request: Request) -> Response:
+    def submit_page(request: Request, like: PlainNumber | None = None, rename: bool = False) -> Response:
         caller = site.visitor(request)
         submit_campaign.require(caller)
-        return show(request, caller, SubmissionDraft("", "", _new_key()), None, [])
+        if like is None:
+            return show(request, caller, SubmissionDraft("", "", _new_key()), None, [])
+        with site.grid(caller).snapshot() as grid:
+            text = _like(grid, like, rename)
+        draft = SubmissionDraft(text.described, text.lines, _new_key())
+        return show(request, caller, draft, None, [], without_parameters_of=None if text.is_whole else like)
 
     async def check_draft(request: Request) -> Response:
         return await take(request, judged)
@@ -116,6 +127,7 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
         problems: list[DescriptionProblem],
         foretold: DraftSimulation | None = None,
         unforetold: str = "",
+        without_parameters_of: int | None = None,
     ) -> Response:
         return site.show(
             request,
@@ -125,6 +137,7 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
             checked=checked,
             foretold=foretold,
             unforetold=unforetold,
+            without_parameters_of=without_parameters_of,
             problems=problems[:MOST_PROBLEMS],
             left_out=max(0, len(problems) - MOST_PROBLEMS),
         )
@@ -133,6 +146,19 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
     add_page(app, "/submit/check", "POST", check_draft)
     add_page(app, "/submit/simulate", "POST", simulate_draft)
     add_page(app, "/submit", "POST", submit_draft)
+
+
+def _like(grid: SnapshotClient, campaign_id: int, rename: bool) -> FormText:
+    """What that campaign was submitted as, for who may see it; with another name where it is to be edited."""
+    stored = grid.call(description, campaign_id=campaign_id)
+    described = dict(stored.described)
+    if rename and isinstance(described.get("name"), str):
+        described["name"] += COPY
+    if not stored.has_list:
+        return fill_form(described, [])
+    (whole,) = grid.call(campaigns, ids=str(campaign_id))
+    listed = grid.call(parameters, campaign_id=campaign_id, limit=MOST_FILLED) if whole.total <= MOST_FILLED else []
+    return fill_form(described, listed if len(listed) == whole.total else None)
 
 
 def _simulation(site: PageRenderer, caller: Caller, draft: SubmissionDraft) -> SimulationView:

@@ -1,6 +1,7 @@
 """A task's page: how each attempt ended in words, what it runs, and what it wrote, which the cluster is asked for."""
 
 import json
+import re
 import subprocess
 from html import unescape
 from pathlib import Path
@@ -25,7 +26,27 @@ def test_it_tells_of_each_attempt(browser: Browser) -> None:
     assert "1 sums" in told
     assert "1: failed with exit code 3 where dahu (node node-1)" in told
     assert "took 10 s" in told
-    assert "state failed" in told
+    assert "Task 0 failed next Retry this task" in told
+
+
+def test_tasks_lead_to_each_other(browser: Browser) -> None:
+    links = [re.findall(r'tasks/(\d)" rel="(\w+)"', browser.get(f"/campaigns/1/tasks/{n}").text) for n in (0, 1, 3)]
+    assert links == [[("1", "next")], [("0", "prev"), ("2", "next")], [("2", "prev")]]
+
+
+def test_one_task_is_retried_by_its_owner_alone(browser: Browser, web: Served) -> None:
+    page, path = browser.get("/campaigns/1/tasks/0"), "/campaigns/1/tasks/0/retry"
+    other = signed_in(web.database, web.port, "daemon")
+    told = other.get("/campaigns/1/tasks/0")
+    assert 'id="retry"' not in told.text
+    assert other.post(path, {"proof": told.proof}).status in (404, 409)
+    assert browser.post(path, {}).status == 403
+    assert "Task 0 failed" in browser.get("/campaigns/1/tasks/0").words
+    done = browser.post(path, {"proof": page.proof})
+    assert (done.status, done.headers["location"]) == (303, "/campaigns/1/tasks/0")
+    again = browser.get("/campaigns/1/tasks/0")
+    assert ("Task 0 waiting" in again.words, 'id="retry"' in again.text) == (True, False)
+    assert browser.post(path, {"proof": page.proof}).status == 409
 
 
 @pytest.mark.parametrize("outcome", [*Outcome, None])

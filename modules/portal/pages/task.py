@@ -1,24 +1,29 @@
 """A task's page: each attempt at it and how that ended, what it runs, and what it wrote."""
 
-from fastapi import FastAPI, Request
+from typing import Annotated
+
+from fastapi import Depends, FastAPI, Request
 from starlette.responses import Response
 
 from cigri.api_models.jobs import JobStreamTails
 from cigri.api_models.tasks import AttemptView, TaskCommand, TaskDetail
+from cigri.endpoints.campaign_changes import resubmit_tasks
 from cigri.endpoints.campaigns import campaigns
 from cigri.endpoints.dispatch import InProcessClient, run_endpoint
 from cigri.endpoints.jobs import outputs
 from cigri.endpoints.tasks import task, task_commands
 from cigri.errors import CigriError, Forbidden, NotFound
-from cigri.identity.callers import Caller
+from cigri.identity.callers import AccessScope, Caller
 from cigri.presentation.exit_codes import explain
-from cigri.states import ATTEMPT_LIFE, Outcome
+from cigri.states import ATTEMPT_LIFE, Outcome, TaskState
 from modules.portal.change_stream import stamp_of
 from modules.portal.deferred_responses import ResponsePending
 from modules.portal.parameter_limits import PlainNumber
-from modules.portal.rendering.page_renderer import PageRenderer, add_page
+from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_form, see
 
 SHOWN_OUTPUT = 20_000  # characters of the end of each output
+RETRIED = (TaskState.FAILED, TaskState.CANCELLED)
+TaskForm = Annotated[dict[str, str], Depends(read_form)]
 ASK_AGAIN = 1  # seconds until a browser asks whether the cluster has answered
 
 
@@ -40,6 +45,11 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
             stamp=stamp_of([campaign]),
             attempts=[(attempt, ending(attempt)) for attempt in reversed(whole.attempt_list)],
             is_seen=is_seen,
+            is_last=number >= campaign.total - 1,
+            may_retry=caller.owns(campaign.user)
+            and caller.scope.allows(AccessScope.SUBMIT)
+            and whole.task.state in RETRIED
+            and campaign.archived_at is None,
             commands=_commands(grid, whole) if is_seen else [],
         )
 
@@ -61,7 +71,13 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
             page.headers["Refresh"] = str(ASK_AGAIN)
         return page
 
+    def retry_task(request: Request, campaign_id: PlainNumber, number: PlainNumber, form: TaskForm) -> Response:
+        grid = site.grid(site.changing(request, form))
+        grid.call(resubmit_tasks, campaign_id=campaign_id, tasks=[(number, number)])
+        return see(f"/campaigns/{campaign_id}/tasks/{number}")
+
     add_page(app, "/campaigns/{campaign_id}/tasks/{number}", "GET", task_page)
+    add_page(app, "/campaigns/{campaign_id}/tasks/{number}/retry", "POST", retry_task)
     add_page(app, "/jobs/{job_id}/output", "GET", output_page)
 
 

@@ -41,7 +41,7 @@ from cigri.states import TaskState
 from modules.portal.change_stream import stamp_of
 from modules.portal.parameter_limits import PlainNumber, PlainText
 from modules.portal.rendering.campaign_row import TaskStrip, bar, expected_end, strip_of, undecided_failures
-from modules.portal.rendering.description_text import LONGEST_SHOWN, as_text, what_runs
+from modules.portal.rendering.description_text import LONGEST_DESCRIPTION, as_text, what_runs
 from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_form, see
 from modules.portal.rendering.progress_chart import cores_chart, ends_chart, progress_chart
 
@@ -139,7 +139,7 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
             undecided=undecided_failures(whole.campaign) if whole.campaign.is_open else 0,
             after_others=sentences(whole.after, BlockedTasks(whole.campaign.blocked, whole.campaign.total)),
             shares=_shares(whole, reasons),
-            described=as_text(described)[:LONGEST_SHOWN] if described else "",
+            described=as_text(described)[:LONGEST_DESCRIPTION] if described else "",
             what_runs=what_runs(described),
             may_submit=bool(described) and caller.scope.allows(AccessScope.SUBMIT),
             failures=[shown_failure(kind) for kind in kinds],

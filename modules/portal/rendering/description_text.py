@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-LONGEST_SHOWN = 20_000  # characters of a description on a campaign's page
+LONGEST_DESCRIPTION = 20_000  # characters of a description on a campaign's page
 LONGEST_FILLED = 200_000  # characters of what a form begins with
 FACTS = {"exec_file": "command", "resources": "resources", "walltime": "walltime"}
 

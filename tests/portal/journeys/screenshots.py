@@ -31,7 +31,7 @@ from tests.portal.journeys.conftest import CHROMIUM
 PICTURES = Path(__file__).parents[3] / "docs" / "pictures"
 USER = "alice"
 WIDTH = 1100
-PICTURED = {"home": ("/", 480, ".bar"), "campaign": ("/campaigns/1", 1420, "#chart-progress-1 .u-over")}
+PICTURED = {"home": ("/", 760, ".bar"), "campaign": ("/campaigns/1", 1420, "#chart-progress-1 .u-over")}
 """Pages, how much of each is shown, and what is waited for."""
 LOOKED_AT = [
     *("/", "/?user=*", "/campaigns/1", "/campaigns/2", "/campaigns/4", "/campaigns/1?state=failed"),

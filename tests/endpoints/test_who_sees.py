@@ -24,6 +24,7 @@ OF_ONE: list[tuple[Endpoint[..., Any], dict[str, int]]] = [
     (campaigns.failures, {"campaign_id": 1}),
     (campaigns.errors, {}),
     (tasks.tasks, {"campaign_id": 1}),
+    (tasks.found_tasks, {"campaign_id": 1}),
     (tasks.latest_tasks, {"campaign_id": 1}),
     (tasks.task, {"campaign_id": 1, "number": 0}),
     (tasks.task_by_id, {"task_id": 1}),

@@ -72,8 +72,6 @@ def grouped(number: int) -> str:
 FILTERS = {
     "moment": moment,
     "instant": instant,
-
-
     "ago": ago,
     "timed": timed,
     "duration": format_duration,

@@ -55,21 +55,21 @@ class ClusterView(NamedTuple):
 
 
 class ClusterUsagePeriod(NamedTuple):
-    """Mean cores of a cluster in the period that begins `at`."""
+    """Mean cores of a cluster in the period that begins `at`, to a hundredth of a core."""
 
     cluster: str
     """A cluster."""
     at: datetime
     """When the period begins."""
-    total: int
+    total: float
     """Its cores, on the mean."""
-    free: int
+    free: float
     """Cores that were free."""
-    used: int
+    used: float
     """Cores that were in use, by others or by the grid."""
-    used_by_us: int
+    used_by_us: float
     """Those of them that the grid's jobs used."""
-    unavailable: int
+    unavailable: float
     """Cores that nobody could use."""
 
 

@@ -9,7 +9,7 @@ from cigri.cli.command import escape_text
 from cigri.cli.table_printing import print_fields, print_table
 from cigri.formats.units import localised
 from cigri.presentation.cluster_status import told_skew
-from cigri.presentation.formatting import format_time
+from cigri.presentation.formatting import format_mean, format_time
 
 CLUSTER_COLUMNS = ("Id", "Name", "Driver", "Host", "State", "Free", "Total", "Ours running", "Ours waiting", "Reason")
 USAGE_COLUMNS = ("Cluster", "From", "Total", "Used", "Ours", "Free", "Unavailable")
@@ -54,7 +54,10 @@ def print_info(status: ClusterStatus, hours: str) -> None:
 
 def print_usage(usage: Sequence[ClusterUsagePeriod], headerless: bool) -> None:
     """What `gridclusters -u` shows: mean cores of each cluster in each period, by the time when it began."""
-    rows = [(u.cluster, format_time(u.at), u.total, u.used, u.used_by_us, u.free, u.unavailable) for u in usage]
+    rows = [
+        (u.cluster, format_time(u.at), *map(format_mean, (u.total, u.used, u.used_by_us, u.free, u.unavailable)))
+        for u in usage
+    ]
     print_table(USAGE_COLUMNS, rows, headerless=headerless)
 
 

@@ -60,6 +60,11 @@ def format_percent(part: int, whole: int) -> str | None:
     return f"{part * 100 // whole}%" if whole else None
 
 
+def format_mean(number: float) -> str:
+    """A mean to a hundredth, as short as it can be: `7`, `1,024.5`."""
+    return f"{number:,.2f}".rstrip("0").rstrip(".")
+
+
 def format_count(number: int, noun: str) -> str:
     """A number of things: `1 task`, `2,062 tasks`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -104,6 +104,11 @@ def test_usage_tells_the_past(run: Run, database: Database) -> None:
     assert [row["used"] for row in run("-u", "--json").json] == [2, 3]
     assert [row["used"] for row in run("-u", "dahu", "--json", "--hours", 48).json] == [1, 2, 3]
     assert run("-u").out.splitlines()[0].split() == ["Cluster", "From", "Total", "Used", "Ours", "Free", "Unavailable"]
+    with database.begin() as conn:
+        set_time(conn, now - timedelta(hours=5, minutes=1))  # of the same hour
+        put_cluster_state(conn, cluster, Capacity(10, 7, 3, 0), 1)
+    assert [row["used"] for row in run("-u", "--json").json] == [2.5, 3]
+    assert run("-u", "-H").out.splitlines()[0].split()[3:] == ["10", "2.5", "1", "7.5", "0"]
     nothing = run("-u", "--hours", "0.01")
     assert (nothing.status, nothing.out) == (0, "")
     assert "--hours" in nothing.err

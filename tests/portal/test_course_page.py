@@ -167,7 +167,9 @@ def test_the_page_has_tables_of_what_is_known(browser: Browser, web: Served) -> 
     ]
     assert 'data-top="4"' in page.text
     assert re.search(
-        r'<tr><td><time datetime="[^"]+\.\d{3}\+00:00">[^<]+:\d\d UTC</time></td><td class="number">1</td>', page.text
+        r'<tr><td><time datetime="[^"]+\.\d{3}\+00:00">[^<]+:\d\d UTC</time></td>'
+        r'<td class="number"><data value="1">1</data></td>',
+        page.text,
     )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ARRAY, BigInteger, ColumnElement, Connection, Table, Text, and_, cast, func, or_, select, true
-from sqlalchemy.dialects.postgresql import aggregate_order_by
+from sqlalchemy import ARRAY, ColumnElement, Connection, Table, Text, and_, cast, func, or_, select, true
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, aggregate_order_by
 from sqlalchemy.sql.selectable import LateralFromClause, Select
 
 from cigri.api_models.campaigns import ClusterTestAttempt
@@ -148,7 +148,7 @@ def list_usage(
     row = ClusterUsage
     start = func.date_bin(period, row.c.at, func.now() - past, type_=row.c.at.type)
     columns = (row.c.total, row.c.free, row.c.used, row.c.used_by_us, row.c.unavailable)
-    means = (cast(func.round(func.avg(column)), BigInteger).label(column.key) for column in columns)
+    means = (cast(func.round(func.avg(column), 2), DOUBLE_PRECISION).label(column.key) for column in columns)
     statement = (
         select(Cluster.c.name.label("cluster"), start.label("at"), *means)
         .join(Cluster, Cluster.c.id == row.c.cluster_id)

@@ -85,7 +85,11 @@ def _between(asked: Cigri3Request, numbers: dict[str, int]) -> list[dict[str, An
         {
             "date": moment,
             "clusters": [
-                _as_usage(one.cluster, numbers[one.cluster], one.total, one.used, one.used_by_us, one.unavailable)
+                _as_usage(
+                    one.cluster,
+                    numbers[one.cluster],
+                    *map(round, (one.total, one.used, one.used_by_us, one.unavailable)),
+                )
                 for one in of_moment
             ],
         }

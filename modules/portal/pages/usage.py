@@ -141,7 +141,7 @@ def _mean(cluster: str, told: list[ClusterUsagePeriod]) -> MeanClusterUse:
     return MeanClusterUse(cluster, *map(fmean, zip(*map(_cores, told), strict=True)))
 
 
-def _cores(use: ClusterUsagePeriod) -> tuple[int, ...]:
+def _cores(use: ClusterUsagePeriod) -> tuple[float, ...]:
     """In the order of MeanClusterUse; what is used, the grid's jobs use in part."""
     return use.total, use.used_by_us, use.used - use.used_by_us, use.free, use.unavailable
 

@@ -19,7 +19,7 @@ class ChartKind(StrEnum):
     ENDS = "ends"
 
 
-ChartValue = int | datetime | None
+ChartValue = float | datetime | None
 """None: nothing is known; the chart has a gap there."""
 
 
@@ -59,7 +59,7 @@ def cluster_series(clusters: Sequence[str]) -> list[ChartSeries]:
     return [ChartSeries(f"c{place}", name, f"/clusters/{quote(name, safe='')}") for place, name in enumerate(clusters)]
 
 
-def largest_series(columns: dict[str, list[int | None]]) -> tuple[list[ChartSeries], list[tuple[int | None, ...]]]:
+def largest_series(columns: dict[str, list[float | None]]) -> tuple[list[ChartSeries], list[tuple[float | None, ...]]]:
     """Return the clusters with the largest sums, in the order given, the others as one series, and their rows."""
     ranked = sorted(columns, key=lambda name: -sum(filter(None, columns[name])))
     kept = set(ranked[: MOST_SERIES - 1] if len(ranked) > MOST_SERIES else ranked)
@@ -83,6 +83,6 @@ def _is_empty(row: ChartRow) -> bool:
     return not any(row.values)
 
 
-def _sum(values: Sequence[int | None]) -> int | None:
+def _sum(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) if known else None

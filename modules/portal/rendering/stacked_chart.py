@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from math import ceil
 from typing import NamedTuple
 
 from cigri.api_models.clusters import ClusterUsagePeriod
@@ -29,7 +30,7 @@ def stack(
     usage: Sequence[ClusterUsagePeriod], until: datetime, past: timedelta, period: timedelta
 ) -> StackedChart | None:
     """Of one cluster, by periods of that length, the oldest first; None: nobody has looked at it."""
-    most = max((sum(cores_of(use)) for use in usage), default=0)
+    most = ceil(max((sum(cores_of(use)) for use in usage), default=0))
     if not most:
         return None
     since, paths = until - past, dict.fromkeys(KINDS, "")
@@ -42,9 +43,9 @@ def stack(
     return StackedChart([ChartBand(kind, path) for kind, path in paths.items()], most)
 
 
-def _bands(edges: Sequence[int], layers: Mapping[str, Sequence[int]], most: int) -> list[ChartBand]:
+def _bands(edges: Sequence[int], layers: Mapping[str, Sequence[float]], most: int) -> list[ChartBand]:
     """Layers from the bottom to the top, each with a height between two edges; `most` reaches to the upper end."""
-    told, lower = [], [0] * (len(edges) - 1)
+    told, lower = [], [0.0] * (len(edges) - 1)
     for kind, heights in layers.items():
         upper = [below + height for below, height in zip(lower, heights, strict=True)]
         floor, roof = ([_up(height / most) for height in line] for line in (lower, upper))
@@ -53,7 +54,7 @@ def _bands(edges: Sequence[int], layers: Mapping[str, Sequence[int]], most: int)
     return told
 
 
-def cores_of(use: ClusterUsagePeriod) -> tuple[int, ...]:
+def cores_of(use: ClusterUsagePeriod) -> tuple[float, ...]:
     """In the order of KINDS; of what is used, a part is the grid's own."""
     return use.used_by_us, max(use.used - use.used_by_us, 0), use.unavailable, use.free
 

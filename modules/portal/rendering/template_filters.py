@@ -13,6 +13,7 @@ from cigri.presentation.cluster_status import told_skew
 from cigri.presentation.formatting import (
     format_count,
     format_duration,
+    format_mean,
     format_percent,
     format_rate,
     format_relative,
@@ -64,9 +65,9 @@ def words(name: str | None) -> str:
     return (name or "").replace("_", " ")
 
 
-def grouped(number: int) -> str:
-    """A number as people read it, and as commands write it: 1,000,000."""
-    return f"{number:,}"
+def grouped(number: float) -> str:
+    """A number as people read it, and as commands write it: 1,000,000; a mean to a hundredth."""
+    return f"{number:,}" if isinstance(number, int) else format_mean(number)
 
 
 FILTERS = {

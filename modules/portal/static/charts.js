@@ -50,7 +50,8 @@ function readTable(figure) {
     const value = (cell) => {
         const time = cell.querySelector("time");
         if (time) return at(time);
-        return cell.textContent.trim() === "" ? null : Number(cell.textContent.replace(/\s/g, ""));
+        const figure = cell.querySelector("data");
+        return figure === null ? null : Number(figure.value);
     };
     const rows = [...figure.querySelectorAll("tbody tr")];
     const series = [...figure.querySelectorAll("th[data-series]")].map((head, place) => ({

@@ -152,6 +152,21 @@ def test_kinds_of_cores_are_switched_one_by_one(charted: Served, visit: Visit) -
     expect(point_at(figure)).to_contain_text("together: 6")
 
 
+def test_figures_of_thousands_and_parts_of_a_core_are_drawn(charted: Served, visit: Visit) -> None:
+    """People read 1,500; a script that takes the comma for a part of the number draws nothing."""
+    with charted.database.begin() as conn:
+        conn.execute(text("DELETE FROM cluster_usage"))
+        columns = "cluster_id, at, total, free, used, used_by_us, unavailable"
+        row = "1, now() - n * interval '1 min', 2000, 500, 1500, 1200 + n % 2, 0"
+        conn.execute(text(f"INSERT INTO cluster_usage ({columns}) SELECT {row} FROM generate_series(1, 300) AS n"))
+    page = visit(charted, locale="en-GB")
+    page.goto("/clusters/dahu")
+    figure = chart(page, "day")
+    expect(point_at(figure)).to_contain_text(re.compile(r"free: 500.*ours: 1,200\.\d.*together: 2,000"))
+    figure.get_by_text("the figures as a table").click()
+    expect(figure.get_by_role("cell", name=re.compile(r"^1,200\.\d+$")).first).to_be_visible()
+
+
 def test_times_are_those_of_the_readers_zone(charted: Served, visit: Visit) -> None:
     page = visit(charted, timezone_id="Asia/Tokyo", locale="en-GB")
     page.goto("/clusters/dahu")

@@ -16,8 +16,14 @@ from cigri.flow.views.invariants import examine
 from cigri.states import AfterWhen
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 from tests.forker import Forker
+from tests.waiting import looks
 
 ROOT = Path(__file__).parents[2]
+OTHERS = text("""
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+    AND xact_start IS NOT NULL
+""")
 OF_A_RELEASE = ("release_tasks", "_release", "_judge_same", "_is_fulfilled", "_put_verdicts", "_subject")
 
 
@@ -38,6 +44,14 @@ def a_release(conn: Connection, cluster: int) -> None:
     end_jobs(conn, cluster, submitted_jobs(conn, first, cluster, 2))
 
 
+def leave_no_transaction(database: Database) -> None:
+    """Wait until PostgreSQL has noticed a death: a pass leaves alone what another one has locked."""
+    for _ in looks(what="a transaction of the process that was killed is still there"):
+        with database.begin() as conn:
+            if conn.scalar(OTHERS) == 0:
+                return
+
+
 @pytest.mark.process
 def test_a_release_killed_at_any_line_is_done_by_the_next_pass(forker: Forker, database: Database) -> None:
     with database.begin() as conn:
@@ -49,6 +63,7 @@ def test_a_release_killed_at_any_line_is_done_by_the_next_pass(forker: Forker, d
             a_release(conn, cluster)
         said = forker.run("tests.faults.dying:at_release", [url, str(line)], os.environ, ROOT)
         assert said.status in (0, -signal.SIGKILL), said
+        leave_no_transaction(database)
         with database.begin() as conn:
             blocked = conn.scalar(text("SELECT count(*) FROM tasks WHERE state = 'blocked'"))
             assert blocked in (6, 1), f"killed at line {line}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from cigri.errors import DescriptionProblem
-from cigri.jdl.parameter_files import is_table
+from cigri.jdl.parameter_files import NO_TABLE, is_table
 from cigri.jdl.problems import ProblemCounter, place_of, shown
 from cigri.jdl.quoting import BLANKS, is_balanced
 from cigri.jdl.sweep import MOST_TASKS, ParameterSweep, SizedIterable, SweepScalar, is_number, parse_range
@@ -252,7 +252,7 @@ def _from_lines(
 def _from_rows(name: str, rows: SizedIterable[object], problems: list[DescriptionProblem]) -> SizedIterable[Parameter]:
     """Those of a table, which whoever sent them has read."""
     if not isinstance(next(iter(rows), {}), dict):
-        problems.append(DescriptionProblem("param_file", f"{name} is a table: send its rows as objects"))
+        problems.append(DescriptionProblem("param_file", f"{name} is a table: send its rows as objects", NO_TABLE))
         return []
     return parse_items(rows, problems)
 

@@ -38,8 +38,12 @@ AS_LOGIN = """sh -c 'command -v bash >/dev/null && exec bash -l "$0"; exec sh -l
 RECORDS, RECORDS_OUTPUTS = "\n    cigri_record\n", "\n    cigri_record_outputs\n"  # where a task's end is written down
 STEP_HEADER = """\
 cd -- "$CIGRI_WORKDIR" || exit 72  # a profile may have gone elsewhere
-# at "exit" a login shell reads ~/.bash_logout, where the options of these lines would let any failure decide
-[ -z "${BASH_VERSION-}" ] || eval 'exit() { set -- "${1-$?}"; set +eu; builtin exit "$1"; }'
+# at "exit" a login shell reads ~/.bash_logout, where the options of these lines would let any failure decide; POSIX's
+# mode and other shells know no function of this name
+case ${BASH_VERSION:+:${SHELLOPTS-}:} in
+'' | *:posix:*) ;;
+*) eval 'exit() { set -- "${1-$?}"; set +eu; builtin exit "$1"; }' ;;
+esac
 set -e
 """
 

@@ -170,6 +170,13 @@ def test_a_prologue_ends_as_its_lines_say_with_the_files_that_accounts_begin_wit
     assert [step(cluster, "exit 0\n"), cluster.err()] == [0, ""]
 
 
+@pytest.mark.parametrize("profile", ["export POSIXLY_CORRECT=1", "set -o posix"])
+def test_a_prologue_is_read_by_a_bash_that_keeps_to_posix(cluster: Cluster, profile: str) -> None:
+    (cluster.home / ".bash_profile").write_text(f"{profile}\n")
+    assert step(cluster, "echo one\nexit 3\n") == 3
+    assert cluster.out() == "one\n"
+
+
 def test_a_prologue_may_name_its_interpreter(cluster: Cluster) -> None:
     assert step(cluster, "#!/usr/bin/env python3\nimport os\nprint(os.getcwd())\nraise SystemExit(4)\n") == 4
     assert cluster.out() == f"{cluster.home}\n"

@@ -49,10 +49,11 @@ def put_cluster(conn: Connection, name: str, config: Mapping[str, Any]) -> bool:
     """
     old_id = conn.scalar(select(Cluster.c.id).where(Cluster.c.name == name))
     statement = insert(Cluster).values(name=name, config=dict(config))
+    of_before = dict.fromkeys(("blocked_until", "visited_at", "clock_skew"))
     cluster_id = conn.execute(
         statement.on_conflict_do_update(
             index_elements=[Cluster.c.name],
-            set_={"config": statement.excluded.config, "failures": 0, "blocked_until": None, "visited_at": None},
+            set_={"config": statement.excluded.config, "failures": 0, **of_before},
         ).returning(Cluster.c.id)
     ).scalar_one()
     conn.execute(insert(Queue).values(cluster_id=cluster_id, name="", remote_name="").on_conflict_do_nothing())

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.flow.clusters import put_clock_skew
+from cigri.flow.clusters import put_clock_skew, put_cluster
 from cigri.flow.views.clusters import list_cluster_standings, list_cluster_views
 from cigri.flow.views.metrics import find_figures
 from cigri.gateway.shell_rendering import parse_clock
@@ -59,6 +59,13 @@ def test_a_clock_that_is_off_is_told(database: Database) -> None:
         "the clock of the front-end of late is 1 h behind the grid's, at the least: let NTP set it"
     ]
     assert [told_skew(0), told_skew(90)] == ["as the grid's", "1 min 30 s ahead of the grid's, at the least"]
+
+
+def test_a_cluster_that_is_declared_anew_may_have_another_front_end(database: Database) -> None:
+    with database.begin() as conn:
+        put_clock_skew(conn, a_cluster(conn), -3600)
+        put_cluster(conn, "dahu", {"driver": "local"})
+        assert [one.clock_skew for one in list_cluster_views(conn)] == [None]
 
 
 def test_what_is_known_of_a_clock_is_not_written_again(database: Database) -> None:

@@ -34,7 +34,15 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
-from cigri.errors import DatabaseFull, DatabaseUnavailable, QueryTimedOut
+from cigri.database.sessions import (
+    CLIENT_ENCODING,
+    POOLER,
+    REFUSED_SETTINGS,
+    SESSION_SETTINGS,
+    require_usable,
+    startup_options,
+)
+from cigri.errors import CigriError, ConfigError, DatabaseFull, DatabaseUnavailable, QueryTimedOut
 from cigri.estimates.backoff import MOST_DOUBLINGS, BackOff
 
 WAKE_CHANNEL = "cigri_wake"
@@ -44,7 +52,6 @@ CANCELLED_STATEMENT = "57014"  # also by its time limit
 DISK_FULL = "53100"
 LONGEST_SESSION_NAME = 63  # characters that PostgreSQL keeps
 ANSWER_LIMIT = 20  # seconds of a statement on behalf of somebody who waits for its answer
-PLANNING = "-c random_page_cost=1.1 -c jit=off"  # a few rows by their keys, in memory: neither scans nor compilation
 
 
 _KEY = func.hashtextextended(bindparam("name", type_=Text), 0)
@@ -55,12 +62,12 @@ _LOCK, _UNLOCK = select(func.pg_try_advisory_lock(_KEY)), select(func.pg_advisor
 class Database:
     """An engine with our habits; every use is `with database.begin() as conn` around one short transaction."""
 
-    session = PLANNING
-    """Options of the server, for each connection."""
+    settings: Mapping[str, str] = SESSION_SETTINGS
+    """Settings of PostgreSQL, for each connection."""
 
     def __init__(self, url: str, lock_timeout: float = 30.0) -> None:
         self.url = url.replace("postgresql://", "postgresql+psycopg://", 1)
-        options = f"-c lock_timeout={int(lock_timeout * 1000)} -c timezone=UTC {self.session}"
+        options = startup_options({**self.settings, "lock_timeout": str(int(lock_timeout * 1000))})
         name = session_name(socket.gethostname(), os.getpid())
         self.engine: Engine = create_engine(
             self.url,
@@ -68,10 +75,15 @@ class Database:
             max_overflow=20,
             pool_use_lifo=True,  # those used last have the most statements prepared
             use_native_hstore=False,  # or each new connection asks the server for its number
-            connect_args={"options": options, "connect_timeout": 10, "application_name": name},
+            connect_args={
+                "options": options,
+                "client_encoding": CLIENT_ENCODING,
+                "connect_timeout": 10,
+                "application_name": name,
+            },
         )
         self._reading = self.engine.execution_options(isolation_level="AUTOCOMMIT")
-        event.listen(self.engine, "connect", _prepare_more)
+        event.listen(self.engine, "connect", _begin_session)
         event.listen(self.engine, "checkout", self._look)
 
     def begin(self) -> AbstractContextManager[Connection]:
@@ -112,7 +124,7 @@ class Database:
                 yield conn
         except (OperationalError, InterfaceError) as error:
             if error.connection_invalidated or isinstance(error, InterfaceError) or _is_away(error):
-                raise DatabaseUnavailable(f"the database does not answer: {error.orig}") from error
+                raise _unusable(error) from error
             if is_disk_full(error):
                 raise DatabaseFull(f"the database has no room left, make some on its disk: {error.orig}") from error
             raise
@@ -123,7 +135,7 @@ class Database:
         try:
             connection = self._reading.connect()
         except OperationalError as error:
-            raise DatabaseUnavailable(f"the database does not answer: {error.orig}") from error
+            raise _unusable(error) from error
         with connection as conn:
             taken = bool(conn.scalar(_LOCK, {"name": name}))
             try:
@@ -164,7 +176,8 @@ def _end(_connection: object, record: ConnectionPoolEntry) -> None:
     record.invalidate()
 
 
-def _prepare_more(connection: Any, _record: object) -> None:
+def _begin_session(connection: Any, _record: object) -> None:
+    require_usable(connection)
     connection.prepared_max = PREPARED
 
 
@@ -199,6 +212,12 @@ def wake(conn: Connection) -> None:
 def is_disk_full(error: DBAPIError) -> bool:
     """Whether the server found no room for what was written: no fault of whoever wrote it."""
     return getattr(error.orig, "sqlstate", None) == DISK_FULL
+
+
+def _unusable(error: DBAPIError) -> CigriError:
+    if REFUSED_SETTINGS in str(error.orig):
+        return ConfigError(f"{POOLER}. It says: {error.orig}")
+    return DatabaseUnavailable(f"the database does not answer: {error.orig}")
 
 
 def _is_away(error: OperationalError) -> bool:

@@ -4,11 +4,13 @@ PostgreSQL looks for a function in the schemas of the session's path, in its own
 not name it. So a schema before the catalog has a now() of ours, and no statement needs to know.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from sqlalchemy import Connection, event
 
-from cigri.database import PLANNING, Database
+from cigri.database import Database
+from cigri.database.sessions import SESSION_SETTINGS
 
 CLOCK = """\
 CREATE SCHEMA IF NOT EXISTS virtual;
@@ -20,7 +22,7 @@ TELL = "SELECT set_config('cigri.now', %s, false), virtual.now()"  # so that it 
 class VirtualTimeDatabase(Database):
     """Its time is the server's until it is set, for the transactions that begin from then on."""
 
-    session = f"{PLANNING} -c search_path=public,virtual,pg_catalog"
+    settings: Mapping[str, str] = {**SESSION_SETTINGS, "search_path": "public, virtual, pg_catalog"}
 
     def __init__(self, url: str, lock_timeout: float = 30.0) -> None:
         super().__init__(url, lock_timeout)

@@ -55,6 +55,7 @@ def find_portal() -> Path | None:
     """The socket of this host's portal; None: there is none, and the database is the caller's own.
 
     One that is named, or the site's, must be there; that of an own grid may have ended, and the database goes on.
+    Whoever may not read a site's settings meets its portal, or hears that it is away.
     """
     values = sources.gather(os.environ, is_client=True).values
     if named := _one(values, "portal", "socket"):
@@ -64,7 +65,13 @@ def find_portal() -> Path | None:
     own = _data_directory(values)
     if is_served(own / PORTAL_SOCKET):
         return own / PORTAL_SOCKET
-    return None if (own / "database").exists() or not SITE_SOCKET.exists() else SITE_SOCKET
+    is_site = SITE_SOCKET.exists() or (sources.SYSTEM_FILE.exists() and not os.access(sources.SYSTEM_FILE, os.R_OK))
+    return SITE_SOCKET if is_site and not (own / "database").exists() else None
+
+
+def has_services(settings: "Settings") -> bool:
+    """Is this a site, whose programs are started as services of the host are? `cigri up` makes grids of one user."""
+    return bool(settings.portal.socket)
 
 
 def _data_directory(values: Mapping[str, Any]) -> Path:

@@ -24,13 +24,18 @@ def checks(conn: "Connection", _caller: Caller) -> HealthReport:
     from cigri.flow.views.heartbeats import read_heartbeats
     from cigri.flow.views.invariants import list_broken_promises
     from cigri.flow.views.stuck_items import list_old_events, list_stuck
-    from cigri.installation import free_space
+    from cigri.installation import free_space, has_services
     from cigri.presentation import health_checks
     from cigri.settings.loading import load
 
     settings, pulse, modules = load(), read_heartbeats(conn), list_module_standings(conn)
     faults = health_checks.module_faults(
-        modules, pulse.now, settings.almighty.deadline, is_cycled=pulse.has_almighty, stalled=pulse.stalled
+        modules,
+        pulse.now,
+        settings.almighty.deadline,
+        is_cycled=pulse.has_almighty,
+        has_services=has_services(settings),
+        stalled=pulse.stalled,
     )
     clusters = list_cluster_standings(conn)
     made = [

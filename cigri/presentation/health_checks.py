@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cigri.flow.processes import StalledProcess
     from cigri.flow.views.stuck_items import OpenEvent
 
+ALMIGHTY_UNIT, PORTAL_UNIT = "cigri.service", "cigri-portal.service"
 OLD_EVENT = timedelta(days=1)
 SHOWN_EVENTS = 10
 MOST_SKEW = 5  # seconds
@@ -76,6 +77,11 @@ def check_promises(broken: Sequence[str]) -> HealthCheck:
     return check("the promises of the tables held when the janitor looked", broken, CheckStatus.BROKEN)
 
 
+def advise_start(unit: str, *, has_services: bool) -> str:
+    """What an operator does about a program that does not run."""
+    return f"run `systemctl start {unit}`" if has_services else "run `cigri up`"
+
+
 def module_faults(
     standings: "Sequence[ModuleStatus]",
     now: datetime,
@@ -83,17 +89,22 @@ def module_faults(
     *,
     is_cycled: bool,
     has_died: bool = False,
+    has_services: bool = False,
     stalled: "Sequence[StalledProcess]" = (),
 ) -> list[str]:
-    """One sentence for each module that should run and does not; `is_cycled`: an almighty lives."""
+    """One sentence for each module that should run and does not; `is_cycled`: an almighty lives.
+
+    `has_services`: they are started as services of this host are.
+    """
     oldest = now - timedelta(seconds=longest_pass) - PASS_SLACK
     by_name = {standing.name: standing for standing in standings}
     late = [name for name in CYCLE if name not in by_name or by_name[name].at < oldest]
     faults = [process.message for process in stalled]
     if has_died:
-        faults.append("the almighty has died; run `cigri up`")
+        faults.append(f"the almighty has died; {advise_start(ALMIGHTY_UNIT, has_services=has_services)}")
     elif len(late) == len(CYCLE) and not is_cycled:
-        faults.append("nothing cycles the modules: run `cigri up`, or `cigri almighty`, or cron")
+        begin = advise_start(ALMIGHTY_UNIT, has_services=has_services)
+        faults.append(f"nothing cycles the modules: {begin}, or `cigri almighty`, or cron")
         late = []
     faults += [f"module {name} has not run for more than {longest_pass + PASS_SLACK.seconds:.0f} s" for name in late]
     return faults + [f"module {each.name} failed: {exception_line(each.error)}" for each in standings if each.error]

@@ -27,7 +27,7 @@ def nothing_runs(pulse: "GridHeartbeat") -> str:
     """Empty: something does. Modules may be cycled by an almighty, by cron or by hand, and any of them is enough."""
     passes = [module for module in pulse.modules if module.name in CYCLE]
     if not passes:
-        return "no module has run yet, and nothing is sent before: `cigri up`, `cigri almighty` or cron start them"
+        return "no module has run yet, and nothing is sent before: `cigri status` tells whoever runs this grid more"
     last = max(passes, key=lambda module: module.at)
     since = as_instant(last.at)
     if last.by_almighty and not pulse.has_almighty:

@@ -16,7 +16,7 @@ from cigri.installation import database_place, database_url, free_space
 from cigri.presentation import health_checks
 from cigri.settings.loading import load, load_effective
 from cigri.settings.sections import Settings
-from modules.operator import adoption, audit_chain, data_directory, db, installation_health, job_differences
+from modules.operator import adoption, audit_chain, data_directory, db, installation_health, job_differences, user_jobs
 from modules.operator.health_checks import HealthCheckList
 
 ADVICE = (
@@ -31,8 +31,8 @@ def run(argv: list[str]) -> int:
         "cigri doctor",
         "Check what must always be true, then what is late, old or stuck.\n"
         "Exit status 1: a promise is broken; what is only marked with ! does not count.",
-        "  cigri doctor\n  cigri doctor --clusters\n  cigri doctor --clusters --adopt\n  cigri doctor --audit\n"
-        "  cigri doctor --json",
+        "  cigri doctor\n  cigri doctor --clusters\n  cigri doctor --clusters --adopt\n  cigri doctor --as alice\n"
+        "  cigri doctor --audit\n  cigri doctor --json",
     )
     parser.add_argument("--clusters", action="store_true", help="ask every cluster for jobs of ours that nobody knows")
     parser.add_argument(
@@ -44,6 +44,12 @@ def run(argv: list[str]) -> int:
     )
     parser.add_argument(
         "--since", metavar="HEAD", help="with --audit: the trail goes on from this head, which was kept elsewhere"
+    )
+    parser.add_argument(
+        "--as",
+        dest="user",
+        metavar="USER",
+        help="run a job of this user on every cluster, as `cigri cluster test`",
     )
     parser.add_argument("--json", action="store_true", help="for programs")
     options = parser.parse_args(argv)
@@ -80,6 +86,9 @@ def _check(settings: Settings, checks: HealthCheckList, options: Namespace) -> N
             with database.begin() as conn:
                 require_grid_identity(conn, database_place(settings))
             _clusters(database, checks, adopts=options.adopt, kills=options.kill_orphans)
+        if options.user is not None:
+            for made in user_jobs.check_jobs(database, options.user):
+                checks.add(made)
     finally:
         database.close()
     _others(settings, stuck, checks)
@@ -140,6 +149,7 @@ def _clusters(database: Database, checks: HealthCheckList, *, adopts: bool, kill
 def _others(settings: Settings, stuck: list[str], checks: HealthCheckList) -> None:
     seen = installation_health.read_health(settings)
     checks.add(health_checks.check_programs(installation_health.problems(seen, settings.almighty.deadline)))
+    checks.add(user_jobs.check_sudo(settings, seen))
     checks.add(health_checks.check_clusters(seen.clusters))
     checks.add(health_checks.check_clocks(seen.clusters))
     checks.add(health_checks.check_stuck(stuck))

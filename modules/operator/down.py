@@ -26,6 +26,11 @@ def run(argv: list[str]) -> int:
         "  cigri down\n  cigri down --jobs kill",
     )
     parser.add_argument(
+        "--no-portal",
+        action="store_true",
+        help="the portal goes on, as a service of its own, and while it does the embedded database",
+    )
+    parser.add_argument(
         "--jobs",
         choices=("keep", "kill"),
         default="keep",
@@ -33,10 +38,13 @@ def run(argv: list[str]) -> int:
     )
     options = parser.parse_args(argv)
     settings = load()
-    is_clean = _stop_portal(settings)
+    is_clean = options.no_portal or _stop_portal(settings)
     is_clean &= _stop_almighty(settings)
     is_clean &= _stop_daemon(data_directory.spool(settings), kill=options.jobs == "kill")
-    _stop_database(settings)
+    if options.no_portal and not settings.database.url and (pid := data_directory.portal(settings).pid()):
+        print(f"The portal (process {pid}) goes on, and so does the embedded database")
+    else:
+        _stop_database(settings)
     return 0 if is_clean else 1
 
 

@@ -11,7 +11,8 @@ from cigri.flow.module_passes import ModuleStatus, list_module_standings
 from cigri.flow.processes import StalledProcess, list_stalled
 from cigri.flow.views.clusters import list_cluster_standings
 from cigri.flow.views.stuck_items import count_open_events
-from cigri.presentation.health_checks import module_faults
+from cigri.installation import has_services
+from cigri.presentation.health_checks import PORTAL_UNIT, advise_start, module_faults
 from cigri.settings.sections import Settings
 from modules.operator import data_directory
 
@@ -34,6 +35,8 @@ class InstallationHealth(NamedTuple):
     stalled: Sequence[StalledProcess] = ()
     is_stopped: bool = False
     """Whether a signal keeps the almighty of this host from going on."""
+    has_services: bool = False
+    """Whether systemd, and not `cigri up`, is to start what has died."""
 
     @property
     def is_current(self) -> bool:
@@ -60,6 +63,7 @@ def read_health(settings: Settings) -> InstallationHealth:
         (),
         {},
         is_stopped=almighty.is_stopped(),
+        has_services=has_services(settings),
     )
     try:
         database = Database(settings.database.url or embedded.url(directory), settings.database.lock_timeout)
@@ -100,9 +104,11 @@ def problems(health: InstallationHealth, longest_pass: float) -> list[str]:
         longest_pass,
         is_cycled=is_cycled,
         has_died=health.has_died,
+        has_services=health.has_services,
         stalled=health.stalled,
     )
-    return stopped + faults + ["the portal has died; run `cigri up`"] * health.has_portal_died
+    begin = advise_start(PORTAL_UNIT, has_services=health.has_services)
+    return stopped + faults + [f"the portal has died; {begin}"] * health.has_portal_died
 
 
 def hidden(url: str) -> str:

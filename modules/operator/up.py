@@ -1,6 +1,7 @@
 """`cigri up`: everything that a grid on this host needs; safe to repeat."""
 
 import fcntl
+import os
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ from cigri.cli.command import CommandParser, print_error
 from cigri.database import embedded
 from cigri.errors import CigriError, ConfigError
 from cigri.formats.untrusted_text import exception_line
-from cigri.installation import database_place
+from cigri.installation import database_place, has_services
 from cigri.lifecycle import CYCLE
 from cigri.package_files import directory
 from cigri.private_files import make_private_directory, open_privately
@@ -99,7 +100,10 @@ def _tell(word: str) -> None:
 
 
 def _declare_localhost(settings: Settings, database: "Database") -> None:
-    """When nothing is declared: this host, its files in the data directory."""
+    """When nothing is declared: this host, its files in the data directory.
+
+    On a site jobs of other accounts need more than that, which root sets up.
+    """
     from cigri.flow.clusters import put_cluster
     from cigri.flow.views.clusters import has_clusters
     from cigri.settings.cluster_config import parse_config
@@ -118,6 +122,9 @@ def _declare_localhost(settings: Settings, database: "Database") -> None:
         values["directory"] = str(settings.data_directory / "jobs")  # this database has one user: nothing is shared
     with database.begin() as conn:
         if has_clusters(conn):
+            return
+        if has_services(settings) and os.geteuid() != 0:
+            print("No cluster is declared: docs/how-to/set-up-a-site.md tells what this host needs to be one")
             return
         try:
             config = parse_config("localhost", values)

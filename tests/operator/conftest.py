@@ -3,6 +3,7 @@
 import getpass
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +15,7 @@ import pytest
 
 from cigri.database import embedded
 from cigri.states import CampaignType
+from modules.operator.down import ask
 from tests.forker import Forker, Said
 from tests.waiting import PATIENCE, looks
 
@@ -22,6 +24,7 @@ OPERATOR = ["-P", "-m", "modules.operator"]
 CIGRI = [sys.executable, *OPERATOR]
 
 Cigri = Callable[..., Said]
+EVERYBODY = {"prefix": "", "everybody": True}
 
 
 def until(fact: Callable[[], object], seconds: float = PATIENCE, what: str = "it") -> None:
@@ -52,6 +55,20 @@ def cigri(
         return Said(status, captured.out, captured.err)
 
     return call
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Iterator[Path]:
+    """Of a local batch system with one core."""
+    place = tmp_path / "spool"
+    yield place
+    for line in ask(place, "probe") if place.is_dir() else []:
+        for job in ask(place, "list", **EVERYBODY):
+            ids = [f"{job['array']}_{index}" for index, _ in job["running"]]
+            ask(place, "cancel", ids=ids)
+        until(lambda: not ask(place, "list", **EVERYBODY))
+        os.kill(line["pid"], signal.SIGTERM)
+        until(lambda: not ask(place, "probe"))
 
 
 class Installation:

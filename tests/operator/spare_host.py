@@ -15,11 +15,20 @@ from contextlib import contextmanager
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 FRESH = ("opt", "run", "home", "var/lib", "var/log", "usr/local/bin")
 ACCOUNTS = ("passwd", "group", "shadow", "gshadow")
 KNOWN_HERE = ("alice", "bob", "cigri")  # the testbed makes them, too
+WITHOUT_PRIVILEGES = (
+    "NoNewPrivileges",
+    "ProtectClock",
+    "ProtectKernelTunables",
+    "ProtectKernelModules",
+    "RestrictRealtime",
+    "LockPersonality",
+)  # of a service with User=, each means the first one: systemd.exec(5)
 SCRIPT = """\
 #!/opt/cigri/bin/python3 -P
 import sys
@@ -44,7 +53,7 @@ class SpareHost:
     def __init__(self, place: Path, holder: int) -> None:
         self.place = place
         self.inside = ("nsenter", "-t", str(holder), "-m", "-p", "--")
-        self.started: list[subprocess.Popen[bytes]] = []
+        self.services: dict[str, subprocess.Popen[bytes]] = {}
 
     def do(self, command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
         """As root types it."""
@@ -68,26 +77,76 @@ class SpareHost:
             path.write_text(SCRIPT.format(module=script.module, function=script.attr))
             path.chmod(0o755)
 
-    def start(self, unit: str) -> None:
-        """As systemd would: with the account, directories, environment and rights that the unit names."""
-        text = (self.place / "etc/systemd/system" / unit).read_text()
-        told = [line.partition("=")[::2] for line in text.splitlines() if not line.startswith("#")]
-        service = dict(told)
-        user = service["User"]
+    def start(self, name: str) -> bool:
+        """As systemd would, with what the unit names; False: what is to be run before has failed."""
+        unit = self.unit(name)
+        user = unit.service.get("User", "root")
         for kind, above in (("RuntimeDirectory", "/run"), ("StateDirectory", "/var/lib")):
-            if name := service.get(kind):
-                self.must(f"install -d -o {user} -g {user} -m {service.get(f'{kind}Mode', '755')} {above}/{name}")
-        rights = ["--no-new-privs"] * (service.get("NoNewPrivileges") == "yes")
-        rights += ["--bounding-set=-all"] * (service.get("CapabilityBoundingSet") == "")
+            if directory := unit.service.get(kind):
+                mode = unit.service.get(f"{kind}Mode", "755")
+                self.must(f"install -d -o {user} -g {user} -m {mode} {above}/{directory}")
+        if not self.run_command_of(unit, "ExecStartPre"):
+            return False
+        argv = [*self.inside, *self.account_of(unit), *shlex.split(unit.service["ExecStart"])]
+        with (self.place / f"{name}.log").open("a") as log:
+            umask = int(unit.service["UMask"], 8)
+            self.services[name] = subprocess.Popen(argv, cwd="/", stdout=log, stderr=log, umask=umask)
+        return True
+
+    def main_pid(self, name: str) -> int:
+        """Of a unit, as this host's own processes see it; 0: it has ended."""
+        outer = self.services[name].pid
+        children = Path(f"/proc/{outer}/task/{outer}/children")
+        return int((children.read_text().split() or ["0"])[0]) if children.exists() else 0
+
+    def fail(self, name: str) -> None:
+        """As systemd does when the main process of a unit has died; `start` is what it does some seconds later."""
+        assert self.services[name].wait(60) != 0
+        unit = self.unit(name)
+        assert unit.service["Restart"] in ("on-failure", "always")
+        self.run_command_of(unit, "ExecStopPost")
+        if unit.service.get("RuntimeDirectoryPreserve") != "restart":
+            self._remove_runtime_directory(unit)
+
+    def stop(self, name: str) -> None:
+        """`systemctl stop`."""
+        os.kill(self.main_pid(name), signal.SIGTERM)
+        assert self.services[name].wait(60) == 0
+        unit = self.unit(name)
+        self.run_command_of(unit, "ExecStopPost")
+        self._remove_runtime_directory(unit)
+
+    def _remove_runtime_directory(self, unit: "ServiceUnit") -> None:
+        if directory := unit.service.get("RuntimeDirectory"):
+            self.must(f"rm -r /run/{directory}")
+
+    def unit(self, name: str) -> "ServiceUnit":
+        """The file, and those that change it."""
+        above = self.place / "etc/systemd/system"
+        texts = [path.read_text() for path in (above / name, *sorted(above.glob(f"{name}.d/*.conf")))]
+        told = [line.partition("=")[::2] for line in "\n".join(texts).splitlines() if not line.startswith("#")]
+        return ServiceUnit(dict(told), [value for key, value in told if key == "Environment"])
+
+    def account_of(self, unit: "ServiceUnit") -> list[str]:
+        """What a command of it begins with: its account, its rights and its environment."""
+        rights = ["--no-new-privs"] * any(unit.service.get(key) == "yes" for key in WITHOUT_PRIVILEGES)
+        rights += ["--bounding-set=-all"] * (unit.service.get("CapabilityBoundingSet") == "")
+        user = unit.service.get("User", "root")
         home = self.must(f"getent passwd {user}").split(":")[5]
-        world = ["PATH=/usr/local/bin:/usr/bin:/bin", f"HOME={home}"]
-        world += [value for key, value in told if key == "Environment"]
-        account = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", *rights, "env", "-i", *world]
-        if before := service.get("ExecStartPre"):
-            self.must(f"umask {service['UMask']}; {shlex.join([*account, *shlex.split(before)])}")
-        argv = [*self.inside, *account, *shlex.split(service["ExecStart"])]
-        with (self.place / f"{unit}.log").open("w") as log:
-            self.started.append(subprocess.Popen(argv, cwd="/", stdout=log, stderr=log, umask=int(service["UMask"], 8)))
+        world = ["PATH=/usr/local/bin:/usr/bin:/bin", f"HOME={home}", *unit.environment]
+        return ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", *rights, "env", "-i", *world]
+
+    def run_command_of(self, unit: "ServiceUnit", key: str) -> bool:
+        """Whether it ends well, be it there at all."""
+        argv = [*self.account_of(unit), *shlex.split(unit.service.get(key, "true"))]
+        return self.do(f"umask {unit.service['UMask']}; {shlex.join(argv)}").returncode == 0
+
+
+class ServiceUnit(NamedTuple):
+    """What systemd does for a service, by the names of its settings; the environment has several lines."""
+
+    service: dict[str, str]
+    environment: list[str]
 
 
 @contextmanager
@@ -114,7 +173,7 @@ def spare_host() -> Iterator[SpareHost]:
                 yield host
             finally:
                 os.kill(holder, signal.SIGKILL)  # and with it, all that it holds
-                for process in host.started:
+                for process in host.services.values():
                     process.wait()
 
 

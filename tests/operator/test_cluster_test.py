@@ -1,12 +1,10 @@
 """`cigri cluster test` on clusters that are not well: it names the step, says what to do, and leaves nothing behind."""
 
 import getpass
-import os
 import re
-import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -20,25 +18,10 @@ from modules.operator.cluster import check_steps
 from modules.operator.cluster import test as cluster_test
 from modules.operator.down import ask
 from tests.forker import Said
-from tests.operator.conftest import Cigri, until
+from tests.operator.conftest import EVERYBODY, Cigri, until
 from tests.transports.conftest import Sshd, known_line, make_key, require
 
 STEPS = ["configuration", "reach", "login", "account", "directory", "clock", "batch system", "capacity", "nodes", "job"]
-EVERYBODY = {"prefix": "", "everybody": True}
-
-
-@pytest.fixture
-def spool(tmp_path: Path) -> Iterator[Path]:
-    """Of a local batch system with one core."""
-    place = tmp_path / "spool"
-    yield place
-    for line in ask(place, "probe") if place.is_dir() else []:
-        for job in ask(place, "list", **EVERYBODY):
-            ids = [f"{job['array']}_{index}" for index, _ in job["running"]]
-            ask(place, "cancel", ids=ids)
-        until(lambda: not ask(place, "list", **EVERYBODY))
-        os.kill(line["pid"], signal.SIGTERM)
-        until(lambda: not ask(place, "probe"))
 
 
 @pytest.fixture

@@ -64,6 +64,17 @@ def test_a_dead_almighty_is_a_problem_at_once() -> None:
     assert problems(dead, LONGEST_PASS) == ["the almighty has died; run `cigri up`"]
 
 
+def test_on_a_site_services_are_started_and_no_grid_of_one_user() -> None:
+    site = health(*all_of_the_cycle(), almighty=None)._replace(has_services=True)
+    dead = site._replace(has_died=True, has_portal_died=True)
+    assert problems(dead, LONGEST_PASS) == [
+        "the almighty has died; run `systemctl start cigri.service`",
+        "the portal has died; run `systemctl start cigri-portal.service`",
+    ]
+    [idle] = problems(site._replace(modules=()), LONGEST_PASS)
+    assert idle == "nothing cycles the modules: run `systemctl start cigri.service`, or `cigri almighty`, or cron"
+
+
 def test_an_old_schema_or_an_absent_database_is_the_only_problem_told() -> None:
     assert "cigri db upgrade" in problems(health()._replace(revision="0"), LONGEST_PASS)[0]
     assert problems(health()._replace(trouble="it is away", now=None), LONGEST_PASS) == ["it is away"]

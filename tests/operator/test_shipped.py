@@ -48,7 +48,12 @@ def cron_lines() -> list[tuple[str, str, list[str]]]:
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is missing: install systemd")
 def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
     for unit in UNITS:
-        text = unit.read_text().replace(PROGRAM, sys.executable).replace("User=cigri", "User=root")
+        text = (
+            unit.read_text()
+            .replace(PROGRAM, sys.executable)
+            .replace("/opt/cigri/bin/python", sys.executable)
+            .replace("User=cigri", "User=root")
+        )
         (tmp_path / unit.name).write_text(text)
     units = [str(path) for path in tmp_path.iterdir()]
     done = subprocess.run(["systemd-analyze", "verify", *units], capture_output=True, text=True, check=False)
@@ -60,8 +65,17 @@ def test_the_units_keep_jobs_alive_and_imports_safe() -> None:
     service = section("cigri.service", "Service")
     assert service["KillMode"] == "process"
     assert "Environment=PYTHONSAFEPATH=1" in (directory("etc") / "systemd/cigri.service").read_text()
+    assert section("cigri-local.service", "Service")["KillMode"] == "process"
     assert section("cigri-portal.service", "Service")["MemoryMax"] == "3G"
     assert section("cigri-janitor.timer", "Timer")["OnCalendar"]
+
+
+@pytest.mark.parametrize("unit", ["cigri.service", "cigri-portal.service"])
+def test_a_service_is_tried_again_for_ever_and_ends_no_other(unit: str) -> None:
+    assert section(unit, "Service")["Restart"] == "on-failure"
+    assert section(unit, "Unit")["StartLimitIntervalSec"] == "0"
+    bound = {"Wants", "Requires", "Requisite", "BindsTo", "PartOf", "Upholds", "Conflicts"}
+    assert not [key for key in section(unit, "Unit").keys() & bound if "cigri" in section(unit, "Unit")[key]]
 
 
 @pytest.mark.parametrize("unit", [unit.name for unit in UNITS if unit.suffix == ".service"])

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -57,8 +58,24 @@ def make_database_server(host: SpareHost) -> None:
 
 def start_units(host: SpareHost) -> None:
     for unit in UNITS:
-        host.start(unit)
-    until(lambda: host.do("runuser -l cigri -c 'cigri status'").returncode == 0, what="a cycle")
+        assert host.start(unit)
+    wait_for_cycle(host)
+
+
+def restart_almighty(host: SpareHost) -> None:
+    host.stop("cigri.service")
+    assert host.start("cigri.service")
+    wait_for_cycle(host)
+
+
+def wait_for_cycle(host: SpareHost) -> None:
+    """Of an almighty that has begun to serve, and hears what it is told."""
+
+    def is_at_work() -> bool:
+        done = host.do("runuser -l cigri -c 'cigri status'")
+        return done.returncode == 0 and "runs as process" in done.stdout
+
+    until(is_at_work, what="a cycle")
 
 
 def run_for_a_while(host: SpareHost) -> None:
@@ -78,6 +95,8 @@ OTHERWISE = {
     "apt-get install postgresql": Instead("it is there: what its package does then", make_database_server),
     "systemctl daemon-reload": Instead("no systemd runs where tests do", lambda _: None),
     "systemctl enable --now cigri.service cigri-portal.service": Instead("what the units say, without it", start_units),
+    "systemctl enable --now cigri-local.service": Instead("the same", lambda host: host.start("cigri-local.service")),
+    "systemctl restart cigri.service": Instead("the same", restart_almighty),
     "runuser -l cigri -c 'cigri run updator runner --every 5'": Instead("it would run for ever", run_for_a_while),
 }
 
@@ -154,3 +173,74 @@ def test_nginx_in_front_says_who_is_there(site: Site) -> None:
         assert (status, told["user"], told["is_operator"], told["how"]) == (200, "alice", True, "proxy")
         assert proxied.get("/campaigns/1", "alice", {"Accept": "text/html"})[0] == 200
         assert proxied.get("/api/v1/whoami", "root")[0] == 401
+
+
+def test_the_campaigns_of_both_users_end_well(site: Site) -> None:
+    ask = "psql -d cigri -qAtc \"SELECT string_agg(state::text, ' ') FROM tasks\""
+    until(lambda: site.host.must(f"runuser -u cigri -- {ask}").split() == ["done"] * 6, what="six tasks that are done")
+    assert "a job of alice runs on localhost\n" in site.said["runuser -l cigri -c 'cigri doctor --as alice'"]
+
+
+def seen_by_bob(host: SpareHost) -> tuple[bool, str]:
+    """Whether the portal tells bob of campaigns, and what he is told if it does not."""
+    done = host.do("runuser -l bob -c 'gridstat --json'")
+    return done.returncode == 0, done.stderr
+
+
+def test_one_service_that_dies_leaves_the_other_alone(site: Site) -> None:
+    host = site.host
+    almighty, portal = map(host.main_pid, UNITS)
+    os.kill(almighty, signal.SIGKILL)
+    host.fail("cigri.service")
+    assert (host.main_pid("cigri-portal.service"), seen_by_bob(host)) == (portal, (True, ""))
+    told = host.do("runuser -l cigri -c 'cigri status'").stderr
+    assert "the almighty has died; run `systemctl start cigri.service`" in told
+    assert host.start("cigri.service")
+    wait_for_cycle(host)
+    almighty = host.main_pid("cigri.service")
+    os.kill(portal, signal.SIGKILL)
+    host.fail("cigri-portal.service")
+    assert (host.main_pid("cigri.service"), seen_by_bob(host)[0]) == (almighty, False)
+    told = host.do("runuser -l cigri -c 'cigri status'").stderr
+    assert "the portal has died; run `systemctl start cigri-portal.service`" in told
+    assert host.start("cigri-portal.service")
+    until(lambda: seen_by_bob(host)[0], what="the portal")
+
+
+def test_users_hear_of_a_portal_that_is_away_and_not_of_commands_that_are_not_theirs(site: Site) -> None:
+    host = site.host
+    host.stop("cigri-portal.service")
+    _, told = seen_by_bob(host)
+    assert "the portal at /run/cigri/portal.sock does not answer" in told
+    assert "cigri up" not in told
+    assert host.start("cigri-portal.service")
+    until(lambda: seen_by_bob(host)[0], what="the portal")
+
+
+def test_services_are_there_in_any_order_once_the_database_is(site: Site) -> None:
+    host = site.host
+    [version] = os.listdir("/usr/lib/postgresql")
+    for unit in UNITS:
+        host.stop(unit)
+    host.must(f"pg_ctlcluster {version} main stop")
+    assert host.start("cigri-portal.service")
+    host.fail("cigri-portal.service")
+    assert not host.start("cigri.service")
+    host.must(f"pg_ctlcluster {version} main start")
+    assert host.start("cigri-portal.service")
+    until(lambda: seen_by_bob(host)[0], what="the portal")
+    assert host.start("cigri.service")
+    wait_for_cycle(host)
+
+
+def test_the_doctor_tells_of_a_service_that_may_not_use_sudo(site: Site) -> None:
+    host = site.host
+    conf = host.place / "etc/systemd/system/cigri.service.d/sudo.conf"
+    allowed = conf.read_text()
+    conf.write_text("")
+    restart_almighty(host)
+    told = host.must("runuser -l cigri -c 'cigri doctor'")
+    assert "localhost: the almighty (process" in told
+    assert "only jobs of cigri run there" in told
+    conf.write_text(allowed)
+    restart_almighty(host)

@@ -172,6 +172,17 @@ def test_a_killed_database_is_started_again_under_the_almighty(grid: Installatio
     assert grid.almighty() == pid
 
 
+def test_the_portal_and_its_database_outlive_an_almighty_that_a_service_ends(grid: Installation) -> None:
+    pid = portal(grid)
+    kill(grid.almighty())
+    said = grid.run("down", "--no-portal")
+    assert said.status == 0, said
+    assert f"The portal (process {pid}) goes on, and so does the embedded database" in said.out
+    assert asked_of(grid, whoami).is_operator
+    assert grid.run("up").status == 0
+    assert portal(grid) == pid
+
+
 def test_a_pid_file_of_an_earlier_life_is_no_almighty(grid: Installation) -> None:
     kill(grid.almighty())
     (grid.data / "almighty.pid").write_text(f"{os.getpid()} another-boot:1\n")

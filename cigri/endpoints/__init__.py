@@ -80,6 +80,8 @@ class Endpoint(Generic[P, R]):
     """The type of the answer."""
     paging: Pagination | None = None
     """Of a list that is told in pages: how it goes on."""
+    may_defer: bool = False
+    """Whether the answer may have to be found out first, on a cluster or by a calculation."""
 
     @property
     def name(self) -> str:
@@ -142,14 +144,14 @@ def cluster_read_endpoint(
     path: str, may: Access, answer: type[R]
 ) -> "Callable[[Callable[Concatenate[Connection, Caller, P], R | DeferredResponse[R]]], Endpoint[P, R]]":
     """As `read_endpoint`, of what a cluster may have to say: the portal says 202 until it has."""
-    return lambda function: Endpoint("GET", path, may, AccessScope.READ, function, answer)
+    return lambda function: Endpoint("GET", path, may, AccessScope.READ, function, answer, may_defer=True)
 
 
 def cluster_question_endpoint(
     path: str, may: Access, answer: type[R]
 ) -> "Callable[[Callable[Concatenate[Connection, Caller, P], R | DeferredResponse[R]]], Endpoint[P, R]]":
     """As `cluster_read_endpoint`, where the caller says which host is asked: no GET, and in the audit trail."""
-    return lambda function: Endpoint("POST", path, may, AccessScope.OPERATE, function, answer)
+    return lambda function: Endpoint("POST", path, may, AccessScope.OPERATE, function, answer, may_defer=True)
 
 
 def change_endpoint(
@@ -181,7 +183,7 @@ def calculation_endpoint(
     ["Callable[Concatenate[Database, Caller, SpooledBody, P], BackgroundCalculation[R]]"], "UploadEndpoint[P, R]"
 ]:
     """As `upload_endpoint`, of what takes some seconds: the portal says 202 until it is done."""
-    return lambda function: UploadEndpoint("POST", path, may, AccessScope.SUBMIT, function, answer)
+    return lambda function: UploadEndpoint("POST", path, may, AccessScope.SUBMIT, function, answer, may_defer=True)
 
 
 def list_endpoints() -> Iterator[Endpoint[..., Any]]:

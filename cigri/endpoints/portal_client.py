@@ -32,6 +32,7 @@ from cigri.identity.unix_sockets import peer_of
 
 LONGEST_RECEIVING = 900.0  # seconds in which much may be sent, and looked at
 LONGEST_ANSWER = 60.0  # seconds for an answer; the portal gives up each of its statements earlier
+PREFERRED_WAIT = 30  # seconds for which the portal is to hold a request; below LONGEST_ANSWER
 OK, ACCEPTED, SENT_ELSEWHERE = range(200, 300), 202, range(300, 400)
 STREAM = "application/x-ndjson"
 LONGEST_ERRAND = 120.0  # seconds that a cluster, or a calculation, is waited for
@@ -106,7 +107,7 @@ class PortalClient:
     def call(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
         assert not args, "parameters are given by name"
         path, body = _request(endpoint, asked)
-        headers = {"Content-Type": "application/json"} if body is not None else {}
+        headers = ({"Content-Type": "application/json"} if body is not None else {}) | _preference(endpoint)
 
         def exchange() -> _PortalAnswer:
             return self._exchange(self._connection, endpoint.method, path, body, headers)
@@ -127,6 +128,7 @@ class PortalClient:
     def _sent(self, endpoint: UploadEndpoint[..., R], body: Callable[[], HttpBody], asked: dict[str, Any]) -> R:
         """On a connection of its own: what is wrong with one of the values leaves it in the middle."""
         headers = {HEADERS[name]: str(asked.pop(name)) for name in HEADERS.keys() & asked.keys()}
+        headers |= _preference(endpoint)
         path, _ = _request(endpoint, asked)
         connection = self._connected(LONGEST_RECEIVING)
         try:
@@ -188,6 +190,11 @@ def _answered(exchange: Callable[[], _PortalAnswer], pause: float) -> _PortalAns
     if told.status == ACCEPTED:
         raise TooManyRequests(f"there is no answer after {LONGEST_ERRAND:.0f} s; ask again later")
     return told
+
+
+def _preference(endpoint: Endpoint[..., Any]) -> dict[str, str]:
+    """Where an answer has to be found out first: an older portal says 202 at once, and is asked again."""
+    return {"Prefer": f"wait={PREFERRED_WAIT}"} if endpoint.may_defer else {}
 
 
 def _has_ended(connection: HTTPConnection) -> bool:

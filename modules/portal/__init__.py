@@ -33,6 +33,7 @@ from modules.portal.authentication import Authenticator
 from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.fair_queue import FairQueue
 from modules.portal.head_requests import HeadRequests
+from modules.portal.held_requests import HeldRequests
 from modules.portal.listening import PortalListener
 from modules.portal.origins import read_names
 from modules.portal.portal_door import PortalDoor
@@ -48,12 +49,14 @@ def make_app(database: Database, settings: Settings, errands: DeferredResponses)
     """All that is served, as an ASGI application."""
     identities, registry = Authenticator(settings.portal, database), CollectorRegistry()
     unread, names = UnreadAnswers(), read_names(settings.portal.names)
+    turns = FairQueue(identities, unread)
     services = PortalServices(
         database,
         identities,
         errands,
         UploadLimiter(),
-        FairQueue(identities, unread),
+        turns,
+        HeldRequests(turns),
         PortalDoor(identities, names.hosts),
         settings.portal.largest_submission * MEGABYTE,
     )

@@ -17,7 +17,11 @@ KEPT_ANSWER = 60.0  # seconds that an answer waits for whoever has asked
 
 
 class ResponsePending(Exception):
-    """The cluster is being asked, or the calculation under way."""
+    """The cluster is being asked, or the calculation under way; `answer` will be what is found."""
+
+    def __init__(self, answer: "Future[Any]") -> None:
+        super().__init__("there is no answer yet")
+        self.answer = answer
 
 
 class _PendingResponse(NamedTuple):
@@ -78,27 +82,27 @@ class DeferredResponses:
         if sent is None:
             begun = begin()
             if isinstance(begun, BackgroundCalculation):
-                self._calculate(key, begun)
-            elif isinstance(begun, DeferredResponse):
-                self._send(user, key, begun)
-            else:
-                return begun
-            raise ResponsePending
+                raise ResponsePending(self._calculate(key, begun))
+            if isinstance(begun, DeferredResponse):
+                raise ResponsePending(self._send(user, key, begun))
+            return begun
         if not sent.answer.done():
-            raise ResponsePending
+            raise ResponsePending(sent.answer)
         with self._lock:
             self._sent.pop(key, None)
         return sent.answer.result()
 
-    def _send(self, user: str, key: Hashable, errand: "DeferredResponse[Any]") -> None:
+    def _send(self, user: str, key: Hashable, errand: "DeferredResponse[Any]") -> Future[Any]:
         with self._lock:
             if key in self._sent:
-                return  # another thread was asked the same at the same time
+                return self._sent[key].answer  # another thread was asked the same at the same time
             self._make_room(user)
             name = errand.cluster
             if name not in self._clusters:
                 self._clusters[name] = _ClusterErrands(name, self._gateway)
-            self._sent[key] = _PendingResponse(user, self._clusters[name].send(user, errand), time.monotonic())
+            answer = self._clusters[name].send(user, errand)
+            self._sent[key] = _PendingResponse(user, answer, time.monotonic())
+            return answer
 
     def _make_room(self, user: str) -> None:
         """The oldest answer that this user has not fetched is dropped; raise TooManyRequests where there is none."""
@@ -113,7 +117,7 @@ class DeferredResponses:
             )
         del self._sent[answered]
 
-    def _calculate(self, key: Hashable, calculation: "BackgroundCalculation[Any]") -> None:
+    def _calculate(self, key: Hashable, calculation: "BackgroundCalculation[Any]") -> Future[Any]:
         """Each takes some of this host's processors: one of a user, and few of all."""
         with self._lock:
             under_way = [sent.calculation for sent in self._sent.values() if not sent.answer.done()]
@@ -125,6 +129,7 @@ class DeferredResponses:
             self._make_room(calculation.user)
             answer = self._calculators.submit(calculation.run)
             self._sent[key] = _PendingResponse(calculation.user, answer, time.monotonic(), calculation)
+            return answer
 
     def _forget(self) -> None:
         """What nobody came back for."""

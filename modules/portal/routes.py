@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Header, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, create_model
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import URL
 from starlette.responses import JSONResponse, Response
 
@@ -17,36 +18,55 @@ from cigri.endpoints.paging import is_last
 from cigri.endpoints.parameters import MEANINGS
 from cigri.formats.json_values import to_json_value
 from cigri.formats.untrusted_text import safe_json
+from cigri.identity.callers import Caller
 from modules.portal.deferred_responses import ResponsePending
 from modules.portal.entity_tags import unless_known
+from modules.portal.held_requests import LONGEST_WAIT
 from modules.portal.openapi import REFUSED_ANSWERS, schema_of, tag_of
 from modules.portal.parameter_limits import with_limits
 from modules.portal.services import services_of
 
+ANSWERED_LATER = "It is being found out: ask the same again for the answer, or prefer to wait."
+PREFER = {
+    "name": "Prefer",
+    "in": "header",
+    "required": False,
+    "description": f"`wait=10`: let the answer come within so many seconds, {LONGEST_WAIT} at most, in place of 202.",
+    "schema": {"type": "string"},
+    "example": "wait=10",
+}
 KNOWN_ALREADY = "The answer is the one that `If-None-Match` names by its `ETag`."
 
 
 def add(router: APIRouter, endpoint: Endpoint[..., Any]) -> None:
     """Serve it; the work is done in a thread, in one transaction."""
 
-    def serve(request: Request, asked: BaseModel, told: BaseModel | None = None, **named: Any) -> Response:
+    def answer_to(request: Request, caller: Caller, values: Mapping[str, Any]) -> Response:
         services = services_of(request)
-        caller = services.identities.caller(request)
-        values = {**named, **dict(asked), **dict(told or {})}
         question = (endpoint.name, caller, json.dumps(values, sort_keys=True, default=str))
+        answer = services.errands.fetch_or_start(
+            caller.user, question, lambda: run_endpoint(endpoint, services.database, caller, values)
+        )
+        response = as_json(answer, _links(endpoint, request.url, values, answer))
+        return unless_known(request, response) if endpoint.method == "GET" else response
+
+    def serve(request: Request, asked: BaseModel, told: BaseModel | None = None, **named: Any) -> Response:
+        caller = services_of(request).identities.caller(request)
+        return answer_to(request, caller, {**named, **dict(asked), **dict(told or {})})
+
+    async def serve_later(request: Request, asked: BaseModel, told: BaseModel | None = None, **named: Any) -> Response:
+        services = services_of(request)
+        caller = await run_in_threadpool(services.identities.caller, request)
+        values = {**named, **dict(asked), **dict(told or {})}
         try:
-            answer = services.errands.fetch_or_start(
-                caller.user, question, lambda: run_endpoint(endpoint, services.database, caller, values)
-            )
-            response = as_json(answer, _links(endpoint, request.url, values, answer))
-            return unless_known(request, response) if endpoint.method == "GET" else response
+            return await services.held.answer(request, caller.user, lambda: answer_to(request, caller, values))
         except ResponsePending:
             return not_yet()
 
-    add_route(router, endpoint, serve)
+    add_route(router, endpoint, serve_later if endpoint.may_defer else serve)
 
 
-def add_route(router: APIRouter, endpoint: Endpoint[..., Any], serve: Callable[..., Any], **openapi: Any) -> None:
+def add_route(router: APIRouter, endpoint: Endpoint[..., Any], serve: Callable[..., Any], **more: Any) -> None:
     """Let `serve` have what is asked as `asked` (the query), `told` (the body), and by name what the path says."""
     serve.__signature__ = _signature(endpoint)  # type: ignore[attr-defined]  # FastAPI reads it
     router.add_api_route(
@@ -59,21 +79,25 @@ def add_route(router: APIRouter, endpoint: Endpoint[..., Any], serve: Callable[.
         summary=(endpoint.function.__doc__ or "").partition("\n")[0],
         description=f"May be called by: {endpoint.may}.",
         responses={
-            HTTPStatus.OK: {"model": schema_of(endpoint.answer), "description": "The answer.", **_paged(endpoint)},
-            HTTPStatus.ACCEPTED: {"description": "It is being found out: ask the same again for the answer."},
+            HTTPStatus.OK: {"model": schema_of(endpoint.answer), "description": "The answer.", **_headers(endpoint)},
+            **({HTTPStatus.ACCEPTED: {"description": ANSWERED_LATER}} if endpoint.may_defer else {}),
             **({HTTPStatus.NOT_MODIFIED: {"description": KNOWN_ALREADY}} if endpoint.method == "GET" else {}),
             **REFUSED_ANSWERS,
         },
         response_class=Response,
-        **openapi,
+        openapi_extra=({"parameters": [PREFER]} if endpoint.may_defer else {}) | more,
     )
 
 
-def _paged(endpoint: Endpoint[..., Any]) -> dict[str, Any]:
-    if endpoint.paging is None:
-        return {}
-    described = f'With rel="next" the next page, by `{endpoint.paging.parameter}`; missing, this is the last one.'
-    return {"headers": {"Link": {"description": described, "schema": {"type": "string"}}}}
+def _headers(endpoint: Endpoint[..., Any]) -> dict[str, Any]:
+    described = {}
+    if endpoint.paging is not None:
+        behind = f'With rel="next" the next page, by `{endpoint.paging.parameter}`; missing, this is the last one.'
+        described["Link"] = behind
+    if endpoint.may_defer:
+        described["Preference-Applied"] = "The seconds for which the answer was waited for, at most, as `wait=10`."
+    schema = {"schema": {"type": "string"}}
+    return {"headers": {name: {"description": text, **schema} for name, text in described.items()}} if described else {}
 
 
 def _signature(endpoint: Endpoint[..., Any]) -> Signature:

@@ -9,6 +9,7 @@ from cigri.database import Database
 from modules.portal.authentication import Authenticator
 from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.fair_queue import FairQueue
+from modules.portal.held_requests import HeldRequests
 from modules.portal.portal_door import PortalDoor
 from modules.portal.upload_limiter import UploadLimiter
 
@@ -21,6 +22,7 @@ class PortalServices(NamedTuple):
     errands: DeferredResponses
     uploads: UploadLimiter
     turns: FairQueue
+    held: HeldRequests
     door: PortalDoor
     largest_submission: int
 

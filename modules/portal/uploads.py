@@ -38,10 +38,14 @@ def add(router: APIRouter, endpoint: UploadEndpoint[..., Any]) -> None:
             except ClientDisconnect:
                 return Response(status_code=400)  # which nobody reads
             what = {**named, **dict(asked)}
-            async with services.turns.turn(caller.user):
-                return await run_in_threadpool(_answer, services, endpoint, caller, body, what)
+            try:
+                return await services.held.answer(
+                    request, caller.user, lambda: _answer(services, endpoint, caller, body, what)
+                )
+            except ResponsePending:
+                return routes.not_yet()
 
-    routes.add_route(router, endpoint, serve, openapi_extra={"requestBody": REQUEST_BODY})
+    routes.add_route(router, endpoint, serve, requestBody=REQUEST_BODY)
 
 
 def _answer(
@@ -53,14 +57,11 @@ def _answer(
 ) -> Response:
     """What is sent again while it is being calculated is not looked at anew."""
     question = (endpoint.name, caller, body.digest(json.dumps(asked, sort_keys=True)))
-    try:
-        return routes.as_json(
-            services.errands.fetch_or_start(
-                caller.user, question, lambda: run_upload_endpoint(endpoint, services.database, caller, body, asked)
-            )
+    return routes.as_json(
+        services.errands.fetch_or_start(
+            caller.user, question, lambda: run_upload_endpoint(endpoint, services.database, caller, body, asked)
         )
-    except ResponsePending:
-        return routes.not_yet()
+    )
 
 
 async def _spool(request: Request, body: SpooledBody) -> None:

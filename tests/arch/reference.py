@@ -57,8 +57,10 @@ Who you are, the kernel says (`whoami` shows it), or a [token](commands.md#gridt
 may have given, or a [proxy](../how-to/reach-a-grid-from-elsewhere.md) that the operator trusts, or the session of a
 [browser](../how-to/look-in-a-browser.md). Nothing else that is sent changes it.
 
-202 means that a cluster is being asked: ask the same again for the answer. A change in a session needs the `Origin` of
-a page of the portal's, and the proof that it holds (`X-CiGri-Proof`).
+202 means that a cluster is being asked: ask the same again for the answer. Or send `Prefer: wait=20` (RFC 7240): the
+request is held until the answer is there, for so many seconds, 50 at most and for 10 requests of a user; the answer
+says `Preference-Applied: wait=20`. A change in a session needs the `Origin` of a page of the portal's, and the proof
+that it holds (`X-CiGri-Proof`).
 
 A list comes in pages of `limit` rows. A page ends earlier where the parameters in it have 4 MB. The header `Link`
 names the next page; where there is none, the list has ended.

@@ -12,6 +12,7 @@ CigriError
 ├── NotFound                   no such campaign, job, cluster or event, or it belongs to somebody else
 ├── Forbidden                  the caller may not do this, whatever it is done to
 ├── TooManyRequests            try later: too much is being asked
+├── StorageFull            try later: the grid's disk, or your share of it, has no room left
 ├── SimulationFailed           ask again, or read why
 ├── QueryTimedOut              ask for less at a time
 ├── PortalUnavailable          try later: the portal does not answer
@@ -110,6 +111,10 @@ class Forbidden(CigriError):
 
 class TooManyRequests(CigriError):
     """Too much is being asked at once."""
+
+
+class StorageFull(CigriError):
+    """There is no room for what was sent; nothing of it is kept."""
 
 
 class SimulationFailed(CigriError):

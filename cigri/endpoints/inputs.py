@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cigri.api_models.files import InputUploadStatus, LackedInputs, TakenInputs
 from cigri.endpoints import Access, read_endpoint, upload_endpoint
 from cigri.endpoints.request_bodies import SpooledBody, SpooledLines
-from cigri.errors import UsageError
+from cigri.errors import StorageFull, UsageError
 from cigri.formats.units import MEGABYTE, as_size
 from cigri.identity.callers import Caller
 
@@ -47,7 +47,7 @@ def send_input(
     with database.begin() as conn:
         if is_sent(conn, user, sha256) and store.holds(sha256):
             return InputUploadStatus(sha256, 0, True)
-        kept = count_sent(conn, user) + store.arriving(user) - store.begun(user, sha256)
+        kept = count_sent(conn, user) + store.arriving(user, besides=sha256)
     if not 0 <= offset <= size or offset + body.size > size:
         raise UsageError(f"of {size} bytes, {body.size} from {offset} on cannot be")
     if size > limits.largest * MEGABYTE:
@@ -102,7 +102,7 @@ def send_inputs(database: "Database", caller: Caller, body: SpooledBody) -> Take
 
 def _require_room(limits: "InputSettings", all_of_user: int, what: str, size: int) -> None:
     if all_of_user > limits.of_user * MEGABYTE:
-        raise UsageError(
+        raise StorageFull(
             f"with {what} of {as_size(size)} yours would have {as_size(all_of_user)}, and {limits.of_user} MB are "
             f"kept of each user (inputs.of_user); those that no open campaign needs go after {limits.keep:g} days"
         )

@@ -14,6 +14,7 @@ from cigri.private_files import PRIVATE_FILE, make_private_directory
 from cigri.settings.sections import Settings
 
 STORE_BLOCK = 2**20  # bytes
+LEAST_PART = 4096  # bytes that any file takes
 MODE = 0o400
 
 
@@ -23,7 +24,12 @@ class StoredInputMissing(CigriError):
 
 def store_of(settings: Settings) -> "InputStore":
     """Where the settings say."""
-    return InputStore(settings.inputs.directory or settings.data_directory / "inputs")
+    return InputStore(directory_of(settings))
+
+
+def directory_of(settings: Settings) -> Path:
+    """Where it is, or will be."""
+    return settings.inputs.directory or settings.data_directory / "inputs"
 
 
 class InputStore:
@@ -88,9 +94,10 @@ class InputStore:
         """Remove it, if it is there."""
         self._place(digest).unlink(missing_ok=True)
 
-    def arriving(self, user: str) -> int:
-        """Bytes that the user has sent of what is not whole."""
-        return sum(found.st_size for _, found in self._parts(f"{_mark(user)}-*"))
+    def arriving(self, user: str, besides: str = "") -> int:
+        """Bytes that the user has sent of what is not whole, but for one file; an empty part takes some of the disk."""
+        own = self._parts(f"{_mark(user)}-*")
+        return sum(max(found.st_size, LEAST_PART) for part, found in own if part.name != f"{_mark(user)}-{besides}")
 
     def forget_arriving(self, before: float) -> int:
         """Forget what was cut, and has not gone on since then (in seconds since 1970); give how many files."""

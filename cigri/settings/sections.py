@@ -241,6 +241,12 @@ class PortalSettings(SettingsSection):
     proxy_header: str = Field(
         "X-Remote-User", pattern="^[A-Za-z0-9-]+$", description="the header in which it says the name of an account"
     )
+    leave_free: int = Field(
+        500,
+        ge=0,
+        description="MB that submissions and inputs leave free for the grid itself on the disks of the data directory, "
+        "the stores and $TMPDIR",
+    )
     operators: tuple[str, ...] = Field(
         (), description='who may operate the grid beside root and its own account: users, or "@group" for groups'
     )

@@ -39,6 +39,7 @@ from modules.portal.origins import read_names
 from modules.portal.portal_door import PortalDoor
 from modules.portal.request_guard import RequestGuard
 from modules.portal.services import PortalServices, wait_for_turn
+from modules.portal.storage_reserve import StorageReserve
 from modules.portal.unread_answers import AnswersInPieces, UnreadAnswers
 from modules.portal.upload_limiter import UploadLimiter
 
@@ -58,6 +59,7 @@ def make_app(database: Database, settings: Settings, errands: DeferredResponses)
         turns,
         HeldRequests(turns),
         PortalDoor(identities, names.hosts),
+        StorageReserve(database, settings),
         settings.portal.largest_submission * MEGABYTE,
     )
     app = FastAPI(

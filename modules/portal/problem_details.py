@@ -17,18 +17,23 @@ from cigri.errors import (
     AdmissionRefused,
     CigriError,
     ConfigError,
+    DatabaseFull,
     DatabaseUnavailable,
     DescriptionError,
     Forbidden,
     IdempotencyKeyReused,
     NotFound,
     QueryTimedOut,
+    StorageFull,
     TooManyRequests,
     TransportError,
     UsageError,
 )
 from cigri.formats.untrusted_text import safe_json
+from cigri.outputs.downloading import FULL
 from modules.portal.authentication import NotAuthenticated
+from modules.portal.services import services_of
+from modules.portal.storage_reserve import NOTHING_TAKEN
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +46,8 @@ STATUS_BY_ERROR: tuple[tuple[type[CigriError], HTTPStatus], ...] = (
     (DescriptionError, HTTPStatus.UNPROCESSABLE_ENTITY),
     (UsageError, HTTPStatus.BAD_REQUEST),
     (ConfigError, HTTPStatus.CONFLICT),
+    (StorageFull, HTTPStatus.INSUFFICIENT_STORAGE),
+    (DatabaseFull, HTTPStatus.INSUFFICIENT_STORAGE),
     (DatabaseUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
     (QueryTimedOut, HTTPStatus.SERVICE_UNAVAILABLE),
     (TooManyRequests, HTTPStatus.SERVICE_UNAVAILABLE),
@@ -62,6 +69,7 @@ ASKED_AGAIN = "5"  # seconds until what is too much may be asked again
 def add_to(app: FastAPI) -> None:
     """Every answer that is no success is a problem."""
     app.add_exception_handler(CigriError, _ours)
+    app.add_exception_handler(OSError, _no_space)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _bug)
@@ -86,6 +94,15 @@ def _ours(_request: Request, error: Any) -> Response:
     if isinstance(error, TooManyRequests):
         answer.headers["Retry-After"] = ASKED_AGAIN
     return answer
+
+
+def _no_space(request: Request, error: Any) -> Response:
+    """Where a disk of the grid's is full; any other error of the system is a bug."""
+    if error.errno not in FULL:
+        raise error
+    reserve = services_of(request).reserve
+    reserve.tell(f"{error.strerror}: {error.filename or 'a file of the grid'}")
+    return _ours(request, StorageFull(f"the grid's disk has no room left: {NOTHING_TAKEN}"))
 
 
 def _invalid(_request: Request, error: Any) -> Response:

@@ -11,6 +11,7 @@ from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.fair_queue import FairQueue
 from modules.portal.held_requests import HeldRequests
 from modules.portal.portal_door import PortalDoor
+from modules.portal.storage_reserve import StorageReserve
 from modules.portal.upload_limiter import UploadLimiter
 
 
@@ -24,6 +25,7 @@ class PortalServices(NamedTuple):
     turns: FairQueue
     held: HeldRequests
     door: PortalDoor
+    reserve: StorageReserve
     largest_submission: int
 
     def lend_to(self, app: FastAPI) -> None:

@@ -16,12 +16,15 @@ from cigri.endpoints import UploadEndpoint
 from cigri.endpoints.dispatch import run_upload_endpoint
 from cigri.endpoints.portal_client import STREAM
 from cigri.endpoints.request_bodies import SpooledBody
+from cigri.formats.units import MEGABYTE
 from cigri.identity.callers import Caller
 from modules.portal import routes
 from modules.portal.deferred_responses import ResponsePending
 from modules.portal.services import PortalServices, services_of
+from modules.portal.storage_reserve import StorageReserve
 from modules.portal.upload_limiter import arriving
 
+LOOKED_AT_EVERY = 16 * MEGABYTE  # bytes between two looks at the room that is left
 REQUEST_BODY = {"required": True, "content": {STREAM: {"schema": {"type": "string"}}}}
 
 
@@ -32,9 +35,10 @@ def add(router: APIRouter, endpoint: UploadEndpoint[..., Any]) -> None:
         services = services_of(request)
         caller = await run_in_threadpool(services.identities.caller, request)
         endpoint.require(caller)
+        await run_in_threadpool(services.reserve.require)
         with services.uploads.one_more(caller.user), SpooledBody(services.largest_submission) as body:
             try:
-                await _spool(request, body)
+                await _spool(request, body, services.reserve)
             except ClientDisconnect:
                 return Response(status_code=400)  # which nobody reads
             what = {**named, **dict(asked)}
@@ -64,7 +68,11 @@ def _answer(
     )
 
 
-async def _spool(request: Request, body: SpooledBody) -> None:
+async def _spool(request: Request, body: SpooledBody, reserve: StorageReserve) -> None:
+    looked_at = 0
     async with arriving():
         async for block in request.stream():
             body.write(block)
+            if body.size - looked_at >= LOOKED_AT_EVERY:
+                looked_at = body.size
+                await run_in_threadpool(reserve.require)

@@ -74,6 +74,8 @@ sentence says what to wait for.
   in turn.
 - To clusters, each user has 10 questions under way, which each cluster is asked for its users in turn. An answer is
   kept for a minute, and less where the same user asks on and does not fetch it.
+- Submissions and inputs leave `portal.leave_free` MB of the grid's disks free. What would take them gets 507
+  (`StorageFull`), as does what meets a full disk, or is beyond the user's `inputs.of_user`.
 - Of answers that are on their way to a user and not read, 32 MB are kept; a connection by which nothing is read for 20
   seconds is closed.
 - A connection by which nothing comes before the first request, or after one, is closed after 5 seconds. An account, and

@@ -7,7 +7,7 @@ declared where it stands. The portal serves each one; the commands call the same
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -82,6 +82,8 @@ class Endpoint(Generic[P, R]):
     """Of a list that is told in pages: how it goes on."""
     may_defer: bool = False
     """Whether the answer may have to be found out first, on a cluster or by a calculation."""
+    created: "Callable[[Any, Mapping[str, Any]], str] | None" = None
+    """Where that is which was made, as seen from the path, by the answer and what was asked; None: nothing was."""
 
     @property
     def name(self) -> str:
@@ -155,17 +157,30 @@ def cluster_question_endpoint(
 
 
 def change_endpoint(
-    path: str, may: Access, scope: AccessScope = AccessScope.SUBMIT, *, method: str = "POST"
+    path: str,
+    may: Access,
+    scope: AccessScope = AccessScope.SUBMIT,
+    *,
+    method: str = "POST",
+    created: "Callable[[Any, Mapping[str, Any]], str] | None" = None,
 ) -> "Callable[[Callable[Concatenate[Connection, Caller, P], R]], Endpoint[P, R]]":
     """An endpoint that changes something: it stands in the audit trail."""
-    return lambda function: Endpoint(method, path, may, scope, function, function.__annotations__["return"])
+    return lambda function: Endpoint(
+        method, path, may, scope, function, function.__annotations__["return"], created=created
+    )
 
 
 def upload_endpoint(
-    path: str, may: Access, scope: AccessScope = AccessScope.SUBMIT
+    path: str,
+    may: Access,
+    scope: AccessScope = AccessScope.SUBMIT,
+    *,
+    created: "Callable[[Any, Mapping[str, Any]], str] | None" = None,
 ) -> "Callable[[Callable[Concatenate[Database, Caller, SpooledBody, P], R]], UploadEndpoint[P, R]]":
     """An endpoint to which a SpooledBody is sent; its parameters stand in the query."""
-    return lambda function: UploadEndpoint("POST", path, may, scope, function, function.__annotations__["return"])
+    return lambda function: UploadEndpoint(
+        "POST", path, may, scope, function, function.__annotations__["return"], created=created
+    )
 
 
 def admits(

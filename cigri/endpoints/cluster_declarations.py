@@ -1,5 +1,6 @@
 """What clusters are: declared, changed, forgotten, and whose jobs run there as whom, as operators say it."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from cigri.api_models.changes import ChangeConfirmation
@@ -55,7 +56,11 @@ def find_fallback(
     return DeferredResponse(cluster, ask)
 
 
-@change_endpoint("/clusters", Access.OPERATOR, AccessScope.OPERATE)
+def _cluster_place(_made: ChangeConfirmation, asked: "Mapping[str, Any]") -> str:
+    return f"clusters?names={asked['cluster']}"
+
+
+@change_endpoint("/clusters", Access.OPERATOR, AccessScope.OPERATE, created=_cluster_place)
 def declare_cluster(conn: "Connection", _caller: Caller, *, cluster: str, config: dict[str, Any]) -> ChangeConfirmation:
     """A new one, which the next cycle visits."""
     from cigri.flow.clusters import find_cluster

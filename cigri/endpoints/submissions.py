@@ -4,7 +4,8 @@ What is sent is one JSON value a line: first the description (an object, or a te
 parameters, if they do not stand in it: those of its `params`, or the lines of its `param_file`, blank ones too.
 """
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 from cigri.api_models.simulations import SimulationView
 from cigri.api_models.submissions import AddedTasks, BackendOptionTableView, CheckedCampaign, SubmittedCampaign
@@ -27,7 +28,15 @@ FAILS = "no task fails in a simulation: it is played as if what it waits for had
 CampaignKind = Literal["default", "test"]
 
 
-@upload_endpoint("/campaigns", Access.EVERYBODY)
+def _campaign_place(made: SubmittedCampaign, _asked: "Mapping[str, Any]") -> str:
+    return f"campaigns/{made.id}"
+
+
+def _stages_place(made: list[SubmittedCampaign], _asked: "Mapping[str, Any]") -> str:
+    return f"../campaigns?ids={','.join(str(one.id) for one in made)}"
+
+
+@upload_endpoint("/campaigns", Access.EVERYBODY, created=_campaign_place)
 def submit_campaign(
     database: "Database",
     caller: Caller,
@@ -79,7 +88,7 @@ def check_campaign(
     return checked(examined, remarks, caller.user)
 
 
-@upload_endpoint("/campaigns/stages", Access.EVERYBODY)
+@upload_endpoint("/campaigns/stages", Access.EVERYBODY, created=_stages_place)
 def submit_stages(
     database: "Database",
     caller: Caller,

@@ -47,7 +47,7 @@ def add(router: APIRouter, endpoint: Endpoint[..., Any]) -> None:
         answer = services.errands.fetch_or_start(
             caller.user, question, lambda: run_endpoint(endpoint, services.database, caller, values)
         )
-        response = as_json(answer, _links(endpoint, request.url, values, answer))
+        response = as_answer(endpoint, answer, values, _links(endpoint, request.url, values, answer))
         return unless_known(request, response) if endpoint.method == "GET" else response
 
     def serve(request: Request, asked: BaseModel, told: BaseModel | None = None, **named: Any) -> Response:
@@ -73,13 +73,18 @@ def add_route(router: APIRouter, endpoint: Endpoint[..., Any], serve: Callable[.
         API + endpoint.path,
         serve,
         methods=[endpoint.method],
+        status_code=success_of(endpoint),
         name=endpoint.name,
         operation_id=endpoint.name,
         tags=[tag_of(endpoint)],
         summary=(endpoint.function.__doc__ or "").partition("\n")[0],
         description=f"May be called by: {endpoint.may}.",
         responses={
-            HTTPStatus.OK: {"model": schema_of(endpoint.answer), "description": "The answer.", **_headers(endpoint)},
+            success_of(endpoint): {
+                "model": schema_of(endpoint.answer),
+                "description": "The answer.",
+                **_headers(endpoint),
+            },
             **({HTTPStatus.ACCEPTED: {"description": ANSWERED_LATER}} if endpoint.may_defer else {}),
             **({HTTPStatus.NOT_MODIFIED: {"description": KNOWN_ALREADY}} if endpoint.method == "GET" else {}),
             **REFUSED_ANSWERS,
@@ -94,6 +99,8 @@ def _headers(endpoint: Endpoint[..., Any]) -> dict[str, Any]:
     if endpoint.paging is not None:
         behind = f'With rel="next" the next page, by `{endpoint.paging.parameter}`; missing, this is the last one.'
         described["Link"] = behind
+    if endpoint.created is not None:
+        described["Location"] = "Where it is that was made, as seen from the path that was asked."
     if endpoint.may_defer:
         described["Preference-Applied"] = "The seconds for which the answer was waited for, at most, as `wait=10`."
     schema = {"schema": {"type": "string"}}
@@ -159,6 +166,22 @@ def _links(endpoint: Endpoint[..., Any], asked: URL, values: Mapping[str, Any], 
 def not_yet() -> Response:
     """Who asks the same again later is answered."""
     return JSONResponse({"state": "asked"}, HTTPStatus.ACCEPTED, {"Retry-After": "1"})
+
+
+def success_of(endpoint: Endpoint[..., Any]) -> HTTPStatus:
+    """The status of an answer that is there."""
+    return HTTPStatus.OK if endpoint.created is None else HTTPStatus.CREATED
+
+
+def as_answer(
+    endpoint: Endpoint[..., Any], answer: Any, asked: Mapping[str, Any], headers: Mapping[str, str] | None = None
+) -> Response:
+    """With the place of what was made, if anything was."""
+    response = as_json(answer, headers)
+    response.status_code = success_of(endpoint)
+    if endpoint.created is not None:
+        response.headers["Location"] = endpoint.created(answer, asked)
+    return response
 
 
 def as_json(answer: Any, headers: Mapping[str, str] | None = None) -> Response:

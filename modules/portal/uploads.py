@@ -61,11 +61,10 @@ def _answer(
 ) -> Response:
     """What is sent again while it is being calculated is not looked at anew."""
     question = (endpoint.name, caller, body.digest(json.dumps(asked, sort_keys=True)))
-    return routes.as_json(
-        services.errands.fetch_or_start(
-            caller.user, question, lambda: run_upload_endpoint(endpoint, services.database, caller, body, asked)
-        )
+    answer = services.errands.fetch_or_start(
+        caller.user, question, lambda: run_upload_endpoint(endpoint, services.database, caller, body, asked)
     )
+    return routes.as_answer(endpoint, answer, asked)
 
 
 async def _spool(request: Request, body: SpooledBody, reserve: StorageReserve) -> None:

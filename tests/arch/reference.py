@@ -62,6 +62,8 @@ request is held until the answer is there, for so many seconds, 50 at most and f
 says `Preference-Applied: wait=20`. A change in a session needs the `Origin` of a page of the portal's, and the proof
 that it holds (`X-CiGri-Proof`).
 
+What makes a campaign or a cluster is answered 201, and `Location` says where that is, as seen from the path.
+
 A list comes in pages of `limit` rows. A page ends earlier where the parameters in it have 4 MB. The header `Link`
 names the next page; where there is none, the list has ended.
 

@@ -124,8 +124,8 @@ def test_pages_are_theirs_behind_it_and_change_what_is_theirs(proxied: Proxied, 
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
-        ({"Content-Type": "application/json"}, 200),
-        ({"Content-Type": "application/x-ndjson"}, 200),
+        ({"Content-Type": "application/json"}, 201),
+        ({"Content-Type": "application/x-ndjson"}, 201),
         ({}, 403),
         ({"Content-Type": "text/plain"}, 403),
         ({"Content-Type": "text/plain;charset=UTF-8"}, 403),

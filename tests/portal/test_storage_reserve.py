@@ -55,7 +55,7 @@ def test_what_would_take_the_reserve_is_refused(serve: Serve, tmp_path: Path) ->
 def test_the_event_is_closed_once_there_is_room(serve: Serve, database: Database, tmp_path: Path) -> None:
     StorageReserve(database, Settings(data_directory=tmp_path)).tell("nothing is left")
     assert len(open_events(database)) == 1
-    assert submit(serve_with(serve, tmp_path, 0)).status == 200
+    assert submit(serve_with(serve, tmp_path, 0)).status == 201
     assert open_events(database) == []
 
 

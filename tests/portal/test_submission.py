@@ -10,6 +10,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from sqlalchemy import func, select, text, update
@@ -18,7 +19,7 @@ from cigri.api_models.submissions import SubmittedCampaign
 from cigri.cli.gridsub import main
 from cigri.database import Database, interval
 from cigri.endpoints import API
-from cigri.endpoints.portal_client import PortalClient
+from cigri.endpoints.portal_client import PortalClient, UnixSocketConnection
 from cigri.endpoints.request_bodies import as_body
 from cigri.endpoints.submissions import add_tasks, check_campaign, submit_campaign, submit_stages
 from cigri.errors import CigriError, DescriptionError, PortalUnavailable
@@ -74,7 +75,7 @@ def described(**fields: object) -> dict[str, object]:
 def test_a_campaign_is_its_callers_whoever_that_is(portal: Served, nobody: int) -> None:
     body = json.dumps(described())
     told = portal.request("POST", f"{API}/campaigns", body, uid=nobody, headers={"X-Remote-User": "root"})
-    assert (told.status, told.body["id"], told.body["campaign"]["user"]) == (200, 1, "nobody")
+    assert (told.status, told.body["id"], told.body["campaign"]["user"]) == (201, 1, "nobody")
     assert portal.request("POST", f"{API}/campaigns", body).body["id"] == 2
     assert stored(portal.database) == [(1, "nobody"), (2, ME)]
     assert portal.request("POST", f"{API}/campaigns?user=root", body, uid=nobody).status == 422
@@ -327,6 +328,19 @@ def both_ways(
         return said[0]
 
     return run
+
+
+def test_what_was_made_is_where_the_answer_says(portal: Served) -> None:
+    """As seen from the path, which a proxy may call otherwise."""
+    for path, number in (("/campaigns", 1), ("/campaigns/stages", 2)):
+        connection = UnixSocketConnection(portal.place)
+        connection.request("POST", f"{API}{path}", json.dumps(PLAIN))
+        response = connection.getresponse()
+        response.read()
+        place = urljoin(f"{API}{path}", response.headers["Location"])
+        connection.close()
+        told = portal.get(place).body
+        assert (response.status, (told[0] if isinstance(told, list) else told)["id"]) == (201, number)
 
 
 @pytest.mark.parametrize(

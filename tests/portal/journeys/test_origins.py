@@ -101,5 +101,5 @@ def test_our_own_page_submits(reader: BrowserContext, proxied: Proxied, database
     }).then((answer) => answer.status)"""
     assert page.evaluate(send, [json.dumps(CAMPAIGN), ""]) == 403
     assert campaigns(database) == 0
-    assert page.evaluate(send, [json.dumps(CAMPAIGN), found[1]]) == 200
+    assert page.evaluate(send, [json.dumps(CAMPAIGN), found[1]]) == 201
     assert campaigns(database) == 1

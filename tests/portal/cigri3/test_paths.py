@@ -7,41 +7,30 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from fastapi.routing import APIRoute
-from sqlalchemy import Connection, select, update
 from starlette.routing import Match
 
 from cigri.database import Database, server_time
-from cigri.flow.campaigns import move_campaign
 from cigri.flow.clusters import put_cluster
-from cigri.flow.events import NewEvent, put_events
-from cigri.identity.callers import AccessScope, Caller
+from cigri.identity.callers import AccessScope
 from cigri.settings.sections import PortalSettings, Settings
-from cigri.states import CampaignState, EventLevel, Outcome
-from cigri.tables.campaigns import CampaignCluster
-from cigri.tables.grid import Event
 from modules.portal import make_app
 from modules.portal.cigri3.dispatch import BASE
-from modules.portal.cigri3.errors import NOT_YET
 from modules.portal.cigri3.paths import CIGRI3_PATHS
 from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.request_guard import LARGEST_JSON
-from tests.conftest import clone_database, made_template
-from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.portal.cigri3.conftest import get
 from tests.portal.conftest import Answered, Mint, Serve, Served, bearer
 from tests.portal.raw import connected
 from tests.portal.test_changes import DAEMON, rows, trail
 from tests.portal.test_submission import MOST_OF_FOUR
-from tests.portal.test_task_page import Answering
-from tests.waiting import looks
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cigri3.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "cigri3.md"
 JDL = {"name": "n", "clusters": {"dahu": {"exec_file": "e"}}, "params": ["a 1", "b 2"], "jobs_type": "normal"}
 
 
@@ -80,8 +69,8 @@ SENT = [
     Sent("DELETE", "/campaigns/4/events?resubmit=1", 202, 404, None, "fix_events"),
     Sent("GET", "/jobs/1", 200, 200),
     Sent("DELETE", "/jobs/1", 202, 404, None, "kill_job"),
-    Sent("GET", "/jobs/1/stdout", 202, 404),
-    Sent("GET", "/jobs/1/stderr", 202, 404),
+    Sent("GET", "/jobs/1/stdout", 200, 404),
+    Sent("GET", "/jobs/1/stderr", 200, 404),
     Sent("GET", "/events", 200, 200),
     Sent("GET", "/events/3", 200, 404),
     Sent("DELETE", "/events/3", 202, 404, None, "fix_events"),
@@ -92,53 +81,9 @@ SENT = [
 ]
 
 
-@pytest.fixture(scope="module")
-def cigri3_template(server: Path) -> Iterator[str]:
-    with made_template(server, put_cigri3_grid) as name:
-        yield name
-
-
-@pytest.fixture
-def database_url(server: Path, compiled: None, cigri3_template: str) -> Iterator[str]:
-    yield from clone_database(server, cigri3_template)
-
-
-@pytest.fixture(autouse=True)
-def _grid(database: Database, nobody: int) -> None:
-    """Each test has the rows of put_cigri3_grid, and may be somebody else."""
-
-
-def put_cigri3_grid(conn: Connection) -> None:
-    """Campaigns of nobody's: 1 with job 1 running, 2 paused, 3 cancelled, 4 with event 3; event 4 is a cluster's."""
-    owner = Caller("nobody")
-    cluster = a_cluster(conn, options={"spool": "/nowhere"})
-    for number in range(1, 5):
-        assert a_campaign(conn, ["secret one", "secret two", "secret three"], user=owner.user) == number
-    submitted_jobs(conn, 1, cluster, 2)
-    run_jobs(conn, [1])
-    move_campaign(conn, 2, owner, CampaignState.PAUSED)
-    submitted_jobs(conn, 3, cluster, 1)
-    move_campaign(conn, 3, owner, CampaignState.CANCELLED)
-    end_jobs(conn, cluster, submitted_jobs(conn, 4, cluster, 1), Outcome.FAILURE, exit_code=1)
-    conn.execute(update(CampaignCluster).values(settings={"exec_file": "/bin/true", "walltime": 3600}))
-    assert list(conn.execute(select(Event.c.id).where(Event.c.campaign_id == 4)).scalars()) == [3]
-    put_events(conn, [NewEvent("CLUSTER_AWAY", EventLevel.ERROR, "cluster dahu", "gone", cluster_id=cluster)])
-
-
-@pytest.fixture
-def said(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("modules.portal.deferred_responses.TransportGateway", lambda: Answering(request.param))
-
-
 def send(portal: Served, sent: Sent, uid: int | None = None, **headers: str) -> Answered:
     form = {"Content-Type": "application/x-www-form-urlencoded"} if sent.method == "PUT" else {}
     return portal.request(sent.method, BASE + sent.path, sent.body, uid=uid, headers={**form, **headers})
-
-
-def get(portal: Served, path: str, uid: int | None = None) -> Any:
-    told = portal.get(BASE + path, uid=uid)
-    assert told.status == 200, told.body
-    return told.body
 
 
 @pytest.mark.parametrize("sent", SENT, ids=str)
@@ -374,15 +319,6 @@ def test_a_token_does_what_its_scope_says(portal: Served, mint: Mint) -> None:
     reading, submitting = (bearer(mint(scope=scope)) for scope in (AccessScope.READ, AccessScope.SUBMIT))
     assert portal.request("DELETE", f"{BASE}/campaigns/1", headers=reading).status == 403
     assert portal.request("DELETE", f"{BASE}/campaigns/1", headers=submitting).status == 202
-
-
-@pytest.mark.parametrize("said", ["3.14\n"], indirect=True)
-def test_an_output_is_there_once_the_cluster_was_asked(said: None, portal: Served, nobody: int) -> None:
-    told = portal.get(f"{BASE}/jobs/1/stdout", uid=nobody)
-    assert (told.status, told.body["message"]) == (202, NOT_YET)
-    later = (portal.get(f"{BASE}/jobs/1/stdout", uid=nobody) for _ in looks())
-    told = next(answer for answer in later if answer.status != 202)
-    assert (told.status, told.body) == (200, {"output": "3.14\n"})
 
 
 def test_every_page_and_endpoint_is_still_reached(portal: Served, database: Database) -> None:

@@ -86,10 +86,12 @@ class RequirementError(DescriptionError, ValueError):
 
 
 class AdmissionRefused(CigriError):
-    """An admission rule refuses the campaign."""
+    """An admission rule refuses the campaign; told together with what else is wrong, it is a problem of these words."""
+
+    begins = "admission rule "
 
     def __init__(self, rule: str, message: str) -> None:
-        super().__init__(f"admission rule {rule} refuses this campaign: {message}")
+        super().__init__(f"{self.begins}{rule} refuses this campaign: {message}")
         self.rule = rule
 
 

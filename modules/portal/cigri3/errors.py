@@ -9,7 +9,7 @@ from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from cigri.errors import AdmissionRefused, CigriError
+from cigri.errors import AdmissionRefused, CigriError, DescriptionError
 from modules.portal.cigri3.dispatch import BASE, as_cigri3
 from modules.portal.deferred_responses import ResponsePending
 
@@ -19,6 +19,8 @@ STATUS_BEFORE = {
     HTTPStatus.UNPROCESSABLE_ENTITY: HTTPStatus.BAD_REQUEST,
     HTTPStatus.METHOD_NOT_ALLOWED: HTTPStatus.NOT_FOUND,
 }
+TITLE_OF_ADMISSION = "Admission rule error"
+"""By this clients know that a rule of the site refuses, and print its words."""
 KEPT_HEADERS = ("Allow", "Connection", "Retry-After")
 NOT_YET = "the cluster is being asked: ask the same again in a second"
 
@@ -37,16 +39,24 @@ def _as_before(tell: Callable[..., Any]) -> Callable[[Request, Any], Response]:
         if path != BASE and not path.startswith(f"{BASE}/"):
             return told
         status = STATUS_BEFORE.get(HTTPStatus(told.status_code), HTTPStatus(told.status_code))
-        if isinstance(error, AdmissionRefused):
-            status = HTTPStatus.BAD_REQUEST
+        title = status.phrase
+        if _is_by_rule(error):
+            status, title = HTTPStatus.BAD_REQUEST, TITLE_OF_ADMISSION
         if isinstance(error, HTTPException) and status is HTTPStatus.NOT_FOUND:
             message = f"{request.method} {path} is not served; docs/reference/cigri3.md tells what is"
             return _refused(status, status.phrase, message)
-        answer = _refused(status, status.phrase, json.loads(bytes(told.body))["detail"])
+        answer = _refused(status, title, json.loads(bytes(told.body))["detail"])
         answer.headers.update({name: told.headers[name] for name in KEPT_HEADERS if name in told.headers})
         return answer
 
     return answer
+
+
+def _is_by_rule(error: Exception) -> bool:
+    """Does an admission rule refuse it, alone or beside what else is wrong?"""
+    if isinstance(error, DescriptionError):
+        return any(problem.message.startswith(AdmissionRefused.begins) for problem in error.problems)
+    return isinstance(error, AdmissionRefused)
 
 
 def _not_yet(_request: Request, _error: Any) -> Response:

@@ -6,24 +6,33 @@ from cigri.api_models.events import EventView
 from cigri.endpoints import events as endpoints
 from cigri.endpoints.events import USUAL_EVENTS
 from cigri.errors import NotFound
-from cigri.formats.units import as_utc
 from modules.portal.cigri3.clusters import numbers_of_clusters
+from modules.portal.cigri3.codes import as_code, as_date
 from modules.portal.cigri3.dispatch import Cigri3Request, Cigri3Response, accepted, link
+
+CLOSED_AT_ONCE = "PURGE"
+"""The event that CiGri 3 told as closed from the beginning; here it is open until the files are removed."""
 
 
 def list_of_campaign(asked: Cigri3Request) -> Cigri3Response:
-    """The open ones, or `all`: none are an empty list."""
+    """The open ones, or `all`; raise NotFound where there are none, by which clients say so."""
     number, limit = asked.number("campaign"), asked.count("limit", USUAL_EVENTS)
     with_closed = "all" in asked.options
     found = asked.grid.call(endpoints.events, campaigns=str(number), with_closed=with_closed, limit=limit)
     total = asked.grid.call(endpoints.event_counts, campaigns=str(number), with_closed=with_closed).chosen
-    return Cigri3Response({"items": _listed(asked, found), "total": total, "offset": 0})
+    listed = [event for event in found if with_closed or event.code != CLOSED_AT_ONCE]
+    if not listed:
+        raise NotFound(f"campaign {number} has no {'' if with_closed else 'open '}events")
+    hidden = len(found) - len(listed)
+    return Cigri3Response({"items": _listed(asked, listed), "total": total - hidden, "offset": 0})
 
 
 def list_global(asked: Cigri3Request) -> Cigri3Response:
-    """Those of clusters and the grid."""
+    """Those of clusters and the grid; raise NotFound where there are none."""
     limit, with_closed = asked.count("limit", USUAL_EVENTS), "all" in asked.options
     found = asked.grid.call(endpoints.events, is_global=True, with_closed=with_closed, limit=limit)
+    if not found:
+        raise NotFound(f"there are no {'' if with_closed else 'open '}events of clusters and the grid")
     return Cigri3Response({"items": _listed(asked, found), "offset": 0})
 
 
@@ -68,15 +77,16 @@ def _as_event(event: EventView, numbers: dict[str, int]) -> dict[str, Any]:
     return {
         "id": event.id,
         "class": _class_of(event),
-        "code": event.code,
+        "code": as_code(event.code),
         "job_id": event.job_id,
         "cluster_id": None if event.cluster is None else numbers.get(event.cluster),
         "cluster_name": event.cluster,
         "campaign_id": event.campaign_id,
-        "date_open": as_utc(event.opened_at),
+        "date_open": as_date(event.opened_at),
+        "date_closed": as_date(event.closed_at),
         "message": event.message,
         "parent": None,
-        "state": "open" if event.closed_at is None else "closed",
+        "state": "open" if event.closed_at is None and event.code != CLOSED_AT_ONCE else "closed",
     }
 
 

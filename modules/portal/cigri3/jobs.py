@@ -1,6 +1,7 @@
 """Tasks of campaigns, which CiGri 3 called jobs in paths of a campaign, and jobs."""
 
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from cigri.api_models.jobs import JobView
@@ -10,8 +11,10 @@ from cigri.endpoints.campaigns import campaign
 from cigri.endpoints.job_changes import kill_job
 from cigri.endpoints.jobs import job, outputs
 from cigri.endpoints.tasks import USUAL_TASKS
-from cigri.states import JobState, Outcome, TaskState
+from cigri.presentation.formatting import parameter_words
+from cigri.states import JobKind, JobState, Outcome, TaskState
 from modules.portal.cigri3.clusters import numbers_of_clusters
+from modules.portal.cigri3.codes import as_date, as_remote_id, as_wait_status
 from modules.portal.cigri3.dispatch import Cigri3Request, Cigri3Response, accepted, link
 
 STATE_OF_TASK = {
@@ -60,9 +63,7 @@ def show_task(asked: Cigri3Request) -> Cigri3Response:
 
 def show_job(asked: Cigri3Request) -> Cigri3Response:
     whole = asked.grid.call(job, job_id=asked.number("job"))
-    return Cigri3Response(
-        _as_job(whole.job, [attempt.task_number for attempt in whole.attempts], numbers_of_clusters(asked))
-    )
+    return Cigri3Response(_as_job(whole.job, whole.attempts, numbers_of_clusters(asked)))
 
 
 def kill(asked: Cigri3Request) -> Cigri3Response:
@@ -84,14 +85,14 @@ def _output(asked: Cigri3Request, stream: Literal["out", "err"]) -> Cigri3Respon
 
 def _as_task(task: TaskView) -> dict[str, Any]:
     """It is named as CiGri 3 did, by the first word of its parameter, which is its owner's."""
-    parameter = None if task.parameter is None else str(task.parameter)
+    parameter = None if task.parameter is None else parameter_words(task.parameter)
     return {
         "id": task.number,
         "name": next(iter((parameter or "").split()), parameter),
         "parameters": parameter,
         "cluster": task.cluster,
         "cigri_job_id": task.job_id,
-        "remote_id": task.remote_id,
+        "remote_id": as_remote_id(task.remote_id),
         "state": _state_of_task(task),
         "href": f"/campaigns/{task.campaign_id}/jobs/{task.number}",
     }
@@ -109,37 +110,46 @@ def _as_attempt(attempt: AttemptView, numbers: dict[str, int]) -> dict[str, Any]
         "cluster_id": numbers[attempt.cluster],
         "cluster_name": attempt.cluster,
         "state": _state_of(attempt.job_state, attempt.outcome),
-        "return_code": attempt.exit_code,
-        "remote_id": attempt.remote_id,
+        "return_code": as_wait_status(attempt.exit_code),
+        "remote_id": as_remote_id(attempt.remote_id),
     }
 
 
-def _as_job(found: JobView, tasks: list[int], numbers: dict[str, int]) -> dict[str, Any]:
+def _as_job(found: JobView, attempts: Sequence[AttemptView], numbers: dict[str, int]) -> dict[str, Any]:
+    """`tag` is prologue or epilogue, as there. Of tasks that share a job the first one is told, and the last end."""
+    first = attempts[0] if attempts else None
     return {
         "id": found.id,
         "campaign_id": found.campaign_id,
-        "param_id": tasks[0] if tasks else None,
+        "param_id": first.task_number if first else None,
+        "param": None if first is None or first.parameter is None else parameter_words(first.parameter),
         "batch_id": found.batch_id,
         "cluster_id": numbers[found.cluster],
         "cluster_name": found.cluster,
         "grid_user": found.user,
         "state": _state_of(found.state, found.outcome),
-        "return_code": found.exit_code,
-        "submission_time": _seconds(found.submitted_at),
-        "start_time": _seconds(found.started_at),
-        "stop_time": _seconds(found.ended_at),
+        "return_code": as_wait_status(found.exit_code),
+        "submission_time": as_date(found.submitted_at),
+        "start_time": as_date(first.started_at if first and first.started_at else found.started_at),
+        "stop_time": as_date(_own_end(attempts) or found.ended_at),
         "node_name": found.node,
-        "remote_id": found.remote_id,
-        "tag": found.tag,
+        "remote_id": as_remote_id(found.remote_id),
+        "tag": None if found.kind is JobKind.TASKS else str(found.kind),
         "links": [link("self", f"/jobs/{found.id}"), link("parent", f"/campaigns/{found.campaign_id}/jobs")],
     }
+
+
+def _own_end(attempts: Sequence[AttemptView]) -> datetime | None:
+    """When the last task ended by its own record, which the grid learns some seconds later; None: it has none."""
+    ends = [
+        attempt.started_at + timedelta(seconds=attempt.seconds)
+        for attempt in attempts
+        if attempt.started_at is not None and attempt.seconds is not None
+    ]
+    return max(ends, default=None)
 
 
 def _state_of(state: JobState, outcome: Outcome | None) -> str:
     if state is not JobState.ENDED:
         return STATE_OF_JOB[state]
     return "terminated" if outcome in GOOD else "event"
-
-
-def _seconds(moment: datetime | None) -> int | None:
-    return None if moment is None else int(moment.timestamp())

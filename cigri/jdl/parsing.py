@@ -18,6 +18,7 @@ from cigri.jdl.parameter_files import ParameterFileLines, is_table
 from cigri.jdl.parameter_tables import ParameterTable
 from cigri.jdl.parameters import SOURCES, Parameter, names_of, parse_items, parse_source
 from cigri.jdl.problems import ProblemCounter, did_you_mean, place_of, problem_of, shown
+from cigri.jdl.shell_lines import SHELL_FIELD, read_by_shell
 from cigri.jdl.stages import STAGES
 from cigri.jdl.storable_values import check_plain
 from cigri.jdl.sweep import SizedIterable
@@ -53,6 +54,7 @@ CAMPAIGN_FIELDS = (*CampaignFields.model_fields, "clusters", "jobs_type", "test_
 OF_CLUSTERS = {
     *ClusterSettings.model_fields,
     *FIELDS_OF_LATER,
+    SHELL_FIELD,
     "cluster_job_type",
     "output_file",
     GATHERING,
@@ -288,7 +290,7 @@ def _clusters(
     blocks = {name: _gathered(block, partial(place_of, "clusters", name), problems) for name, block in blocks.items()}
     shared = {key: value for key, value in top.items() if key not in CAMPAIGN_FIELDS or key == "project"}
     shared = _without_later(_known(shared, place_of, unknown), place_of, problems)
-    _check_shared(shared, problems)
+    _check_shared(read_by_shell(shared, place_of, problems), problems)
     clusters = {}
     for name, block in blocks.items():
         for key in block:
@@ -302,6 +304,7 @@ def _clusters(
             return _origin(top, blocks, "clusters", name, *steps)
 
         given = shared | _without_later(_known(own, place, unknown), place, problems)
+        given = read_by_shell(given, place, problems)
         if str(given.get("own_directory")).strip().lower() == "true" and given.get("exec_directory") is not None:
             problems.append(
                 DescriptionProblem(place("own_directory"), "contradicts exec_directory", "leave one of them out")

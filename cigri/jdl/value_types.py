@@ -179,10 +179,12 @@ def _command_line(value: str) -> str:
     if piece := expanded_by_sh(value):
         raise invalid_value(
             f"no shell reads this line, so {piece} would not do its work",
-            "quote it if it is meant as it is; else put the line in a script, or write sh -c '...'",
+            "quote it if it is meant as it is; else put the line in a script, or write shell: true beside it",
         )
     if _ASSIGNMENT.match(words[0]):
-        raise invalid_value("the line starts with an assignment, not a command", "set the variable in 'environment'")
+        raise invalid_value(
+            "the line starts with an assignment, not a command", "set it in 'environment', or write shell: true"
+        )
     for word in words:
         if _HOME_INSIDE.search(word):
             raise invalid_value(f"{{HOME}} is understood at the head of a word only, not inside {word!r}")

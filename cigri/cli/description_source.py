@@ -18,9 +18,16 @@ class PreparedSubmission:
     description, then the parameters that stand beside it, again and again."""
 
     def __init__(
-        self, name: str, described: object, beside: Iterable[object], inputs: Sequence["Sendable"] = ()
+        self,
+        name: str,
+        described: object,
+        beside: Iterable[object],
+        inputs: Sequence["Sendable"] = (),
+        notes: Sequence[str] = (),
     ) -> None:
+        """`notes`: what its user is to know of how it was read."""
         self.name, self.described, self.beside, self.inputs = name, described, beside, inputs
+        self.notes = notes
 
     def __iter__(self) -> Iterator[object]:
         return chain([self.described], self.beside)
@@ -73,16 +80,29 @@ class DescriptionSource(NamedTuple):
 
         Raise DescriptionError when it, or a file of parameters that it names, cannot be read.
         """
-        from cigri.jdl.parsing import read_description
         from cigri.jdl.stages import stages_of
 
-        described = read_description(self.text(), self.format())
+        described, notes = self._read()
         stages = stages_of(described)
         if not stages:
-            return [self._handed(self.name, described)]
+            return [self._handed(self.name, described, notes)]
         return [self._handed(f"{self.name}, {stage['name']}", stage) for stage in stages]
 
-    def _handed(self, name: str, described: object) -> PreparedSubmission:
+    def _read(self) -> tuple[object, list[str]]:
+        """The description; in JSON it may be one of CiGri 3's, which is read as that did, with what is to be known."""
+        from cigri.jdl.parsing import read_description
+
+        text, format = self.text(), self.format()
+        if format == "json" or (format is None and text.lstrip("\ufeff \t\r\n").startswith(("{", "/*", "//"))):
+            from cigri.jdl.cigri3 import from_cigri3, looks_like_cigri3, read_cigri3
+
+            described, notes = read_cigri3(text)
+            if looks_like_cigri3(described) and isinstance(described, dict):
+                converted = from_cigri3(described)
+                return converted.fields, [*notes, *converted.notes]
+        return read_description(text, format), []
+
+    def _handed(self, name: str, described: object, notes: Sequence[str] = ()) -> PreparedSubmission:
         from cigri.inputs.reading import read_inputs
         from cigri.inputs.task_files import read_described
         from cigri.jdl.parsing import param_file, without_params
@@ -100,7 +120,7 @@ class DescriptionSource(NamedTuple):
         else:
             beside = list(lines)
         described, files = read_described(described, beside, base)
-        return PreparedSubmission(name, described, beside, [*inputs, *files])
+        return PreparedSubmission(name, described, beside, [*inputs, *files], notes)
 
     def parameters(self) -> list[object]:
         """Raise DescriptionError when it is no list of them."""

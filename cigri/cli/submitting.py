@@ -45,9 +45,13 @@ def submit(sources: Sequence[DescriptionSource], options: argparse.Namespace) ->
 
 
 def read(source: DescriptionSource, faults: list[str]) -> list[PreparedSubmission]:
-    """A campaign, or its stages. What is wrong with the source goes to `faults`."""
+    """A campaign, or its stages. What is wrong with the source goes to `faults`; how it was read is told."""
     try:
-        return source.handed()
+        handed = source.handed()
+        for each in handed:
+            for note in each.notes:
+                print_error(f"{each.name}: {note}")
+        return handed
     except DescriptionError as error:
         faults += [f"{source.name}: {problem}" for problem in error.problems]
         return []

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from cigri.errors import DescriptionProblem
-from cigri.jdl.quoting import is_balanced
+from cigri.jdl.quoting import expanded_by_sh, is_balanced, split
 from cigri.jdl.value_types import truth
 
 SHELL_FIELD = "shell"
+_ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _VARIABLE_IN_BRACES = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -30,6 +31,12 @@ def read_by_shell(
     if is_wanted and isinstance(line, str) and line.strip() and is_balanced(line.strip()):
         rest["exec_file"] = f"sh -c {shlex.quote(_for_sh(line.strip()))} sh"
     return rest
+
+
+def needs_shell(line: str) -> bool:
+    """Is it a line that does its work only where a shell reads it?"""
+    words = split(line.strip()) if is_balanced(line.strip()) else []
+    return bool(words) and (bool(expanded_by_sh(line)) or _ASSIGNED.match(words[0]) is not None)
 
 
 def _for_sh(line: str) -> str:

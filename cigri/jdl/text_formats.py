@@ -22,6 +22,7 @@ PARSER_TOO_DEEP = "nesting"  # libyaml of PyYAML 6.0.4 "exceeded maximum nesting
 
 _TOML_START = re.compile(r"""(?:\[\[?[\w.'" -]+\]\]?\s*(?:\#.*)?$|[\w.'" -]+=)""")
 _JSON_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*(?:"|\Z)|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
+_ESCAPE = re.compile(r"\\.", re.DOTALL)
 _TOML_TEXT = re.compile(
     r'''"""[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*(?:"{3,5}|\Z)|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*"?|'''
     r"""'{3}.*?(?:'{3,5}|\Z)|'[^'\n]*+'?|\#[^\n]*+""",
@@ -83,13 +84,18 @@ def _from_json(text: str) -> Any:
     try:
         return _load_json(text)
     except json.JSONDecodeError as error:
-        without = _JSON_TOKEN.sub(_blank_comment, text)  # CiGri 3 takes JSON with comments
+        without = as_strict_json(text)
         if without == text:
             _fail(_spot(error.lineno, error.colno), error.msg)
     try:
         return _load_json(without)
     except json.JSONDecodeError as error:
         _fail(_spot(error.lineno, error.colno), error.msg)
+
+
+def as_strict_json(text: str) -> str:
+    """Without what CiGri 3 takes in JSON, and nobody else: comments, and a backslash before a dollar."""
+    return _JSON_TOKEN.sub(_as_strict, text)
 
 
 def _load_json(text: str) -> Any:
@@ -115,8 +121,10 @@ def _no_number(word: str) -> NoReturn:
     _fail(word, "is not a number")
 
 
-def _blank_comment(token: re.Match[str]) -> str:
-    return token[0] if token[0].startswith('"') else re.sub(r"[^\n]", " ", token[0])
+def _as_strict(token: re.Match[str]) -> str:
+    if token[0].startswith('"'):
+        return _ESCAPE.sub(lambda escape: "$" if escape[0] == r"\$" else escape[0], token[0])
+    return re.sub(r"[^\n]", " ", token[0])
 
 
 def _from_toml(text: str) -> Any:

@@ -55,6 +55,18 @@ def tasks(grid: Database) -> list[object]:
         return list(conn.scalars(select(Task.c.parameter).order_by(Task.c.id)))
 
 
+@pytest.mark.parametrize("name", ["campaign.json", "campaign.jdl"])
+def test_a_file_of_cigri3_is_read_as_that_did(name: str, grid: Database, tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / name
+    fields = {"heaviness": 1, "test_mode": "false", "exec_file": "cd x && ./run"}
+    path.write_text(described(**fields))
+    main([str(path)])
+    told = capsys.readouterr()
+    assert ("CAMPAIGN_ID=1" in told.out, f"{path}: heaviness: unknown field, left out" in told.err) == (True, True)
+    with grid.begin() as conn:
+        assert "cd x && ./run" in str(conn.scalar(select(CampaignCluster.c.settings["exec_file"])))
+
+
 @BOTH_WAYS
 def test_a_file_is_submitted_and_its_number_told(grid: Database, tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "campaign.json"

@@ -11,7 +11,8 @@ from cigri.endpoints.descriptions import description, parameters
 from cigri.endpoints.paging import walk
 from cigri.errors import DescriptionError, DescriptionProblem, UsageError
 from cigri.formats.units import HOUR
-from cigri.jdl.parsing import is_object, read_description, without_params
+from cigri.jdl.cigri3 import GROUPING_FIELDS, from_cigri3, read_cigri3
+from cigri.jdl.parsing import is_object, without_params
 from cigri.jdl.text_formats import read_list
 from cigri.states import StepState
 from modules.portal.cigri3.clusters import numbers_of_clusters
@@ -79,27 +80,33 @@ def show_stats(asked: Cigri3Request) -> Cigri3Response:
 
 
 def show_jdl(asked: Cigri3Request) -> Cigri3Response:
-    """As it was written, with its parameters."""
+    """As it was written, with its parameters, those too that it only counts, where they are not too many."""
     number = asked.number("campaign")
     written = asked.grid.call(description, campaign_id=number)
-    jdl = {"jobs_type": "normal"} | written.described
+    kept = {key: value for key, value in written.described.items() if key not in GROUPING_FIELDS or value is not False}
+    jdl = {"jobs_type": "normal"} | kept
+    listed = walk(asked.grid, parameters, MOST_PARAMETERS + 1, campaign_id=number)
+    if len(listed) <= MOST_PARAMETERS:
+        return Cigri3Response(jdl | {"params": listed})
     if not written.has_list:
         return Cigri3Response(jdl)
-    listed = walk(asked.grid, parameters, MOST_PARAMETERS + 1, campaign_id=number)
-    if len(listed) > MOST_PARAMETERS:
-        pages = f"/api/v1/campaigns/{number}/parameters"
-        raise UsageError(f"campaign {number} has more than {MOST_PARAMETERS} parameters: {pages} tells them in pages")
-    return Cigri3Response(jdl | {"params": listed})
+    pages = f"/api/v1/campaigns/{number}/parameters"
+    raise UsageError(f"campaign {number} has more than {MOST_PARAMETERS} parameters: {pages} tells them in pages")
 
 
 def submit(asked: Cigri3Request) -> Cigri3Response:
     """A description in JSON, with its parameters in it."""
-    described = read_description(_text(asked.body), "json")
-    if is_object(described) and any(key.lower() == "param_file" for key in described):
-        raise DescriptionError([FILE_OF_PARAMETERS])
+    described, notes = read_cigri3(_text(asked.body))
+    if is_object(described):
+        if any(key.lower() == "param_file" for key in described):
+            raise DescriptionError([FILE_OF_PARAMETERS])
+        described, more = from_cigri3(described, is_grouping_asked_for=True)
+        notes += more
     alone, listed = without_params(described)
     stored = asked.grid.send(submissions.submit_campaign, [alone, *listed], key=asked.key)
-    return _made(asked, stored.id)
+    made = _made(asked, stored.id)
+    warnings = [*notes, *stored.notes]
+    return made._replace(body=made.body | {"warnings": warnings}) if warnings else made
 
 
 def add_jobs(asked: Cigri3Request) -> Cigri3Response:

@@ -7,6 +7,7 @@ from fastapi import FastAPI
 
 from modules.portal.cigri3 import errors
 from modules.portal.cigri3.dispatch import BASE, Cigri3Dispatcher
+from modules.portal.cigri3.doorway import Cigri3Doorway
 from modules.portal.cigri3.paths import CIGRI3_PATHS
 from modules.portal.services import PortalServices
 
@@ -23,3 +24,4 @@ def add_to(app: FastAPI, services: PortalServices) -> None:
             include_in_schema=False,
         )
     errors.add_to(app)
+    app.add_middleware(Cigri3Doorway)

@@ -135,8 +135,11 @@ class Cigri3Dispatcher:
 
 
 def as_cigri3(body: Any, indent: int | None = None) -> bytes:
-    """One line, or several to be read, and the end of it."""
-    return (safe_json(json.dumps(to_json_value(body), ensure_ascii=False, indent=indent)) + "\n").encode()
+    """One line without blanks, or several to be read, and the end of it."""
+    marks = (",", ":") if indent is None else None
+    return (
+        safe_json(json.dumps(to_json_value(body), ensure_ascii=False, indent=indent, separators=marks)) + "\n"
+    ).encode()
 
 
 def is_number(text: str) -> bool:

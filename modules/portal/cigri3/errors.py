@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 
 from cigri.errors import AdmissionRefused, CigriError, DescriptionError
 from modules.portal.cigri3.dispatch import BASE, as_cigri3
@@ -17,7 +18,6 @@ STATUS_BEFORE = {
     HTTPStatus.UNAUTHORIZED: HTTPStatus.FORBIDDEN,
     HTTPStatus.CONFLICT: HTTPStatus.BAD_REQUEST,
     HTTPStatus.UNPROCESSABLE_ENTITY: HTTPStatus.BAD_REQUEST,
-    HTTPStatus.METHOD_NOT_ALLOWED: HTTPStatus.NOT_FOUND,
 }
 TITLE_OF_ADMISSION = "Admission rule error"
 """By this clients know that a rule of the site refuses, and print its words."""
@@ -42,14 +42,22 @@ def _as_before(tell: Callable[..., Any]) -> Callable[[Request, Any], Response]:
         title = status.phrase
         if _is_by_rule(error):
             status, title = HTTPStatus.BAD_REQUEST, TITLE_OF_ADMISSION
-        if isinstance(error, HTTPException) and status is HTTPStatus.NOT_FOUND:
-            message = f"{request.method} {path} is not served; docs/reference/cigri3.md tells what is"
-            return _refused(status, status.phrase, message)
-        answer = _refused(status, title, json.loads(bytes(told.body))["detail"])
+        if isinstance(error, HTTPException) and status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
+            answer = refused(status, f"{request.method} {path} is not served; docs/reference/cigri3.md tells what is")
+            if status is HTTPStatus.METHOD_NOT_ALLOWED:
+                answer.headers["Allow"] = ", ".join(methods_of(request))
+            return answer
+        answer = refused(status, json.loads(bytes(told.body))["detail"], title)
         answer.headers.update({name: told.headers[name] for name in KEPT_HEADERS if name in told.headers})
         return answer
 
     return answer
+
+
+def methods_of(request: Request) -> list[str]:
+    """What the path takes: it is declared once for each method."""
+    matching = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
+    return sorted({method for route in matching for method in getattr(route, "methods", None) or ()})
 
 
 def _is_by_rule(error: Exception) -> bool:
@@ -60,11 +68,12 @@ def _is_by_rule(error: Exception) -> bool:
 
 
 def _not_yet(_request: Request, _error: Any) -> Response:
-    answer = _refused(HTTPStatus.ACCEPTED, HTTPStatus.ACCEPTED.phrase, NOT_YET)
+    answer = refused(HTTPStatus.ACCEPTED, NOT_YET)
     answer.headers["Retry-After"] = "1"
     return answer
 
 
-def _refused(status: HTTPStatus, title: str, message: str) -> Response:
-    body = {"status": status, "title": title, "message": message}
+def refused(status: HTTPStatus, message: str, title: str = "") -> Response:
+    """In CiGri 3's shape."""
+    body = {"status": status, "title": title or status.phrase, "message": message}
     return Response(as_cigri3(body), status, media_type="application/json")

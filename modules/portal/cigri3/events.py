@@ -50,15 +50,20 @@ def fix_event(asked: Cigri3Request) -> Cigri3Response:
         endpoints.fix_events,
         ids=str(number),
         is_global=found.campaign_id is None,
-        resubmit="resubmit" in asked.options,
+        resubmit=_is_to_resubmit(asked),
     )
     return accepted(f"Event {number} closed")
 
 
 def fix_campaign(asked: Cigri3Request) -> Cigri3Response:
     number = asked.number("campaign")
-    fixed = asked.grid.call(endpoints.fix_events, campaigns=str(number), resubmit="resubmit" in asked.options)
+    fixed = asked.grid.call(endpoints.fix_events, campaigns=str(number), resubmit=_is_to_resubmit(asked))
     return accepted(f"Campaign {number}: {fixed.fixed} events closed")
+
+
+def _is_to_resubmit(asked: Cigri3Request) -> bool:
+    """`gridevents -f -a -r` asks with ?all=1?resubmit=1."""
+    return "resubmit" in asked.options or "?resubmit" in asked.options.get("all", "")
 
 
 def _find(asked: Cigri3Request, number: int) -> EventView:

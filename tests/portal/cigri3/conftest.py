@@ -1,5 +1,7 @@
 """A grid as CiGri 3's clients meet it, whose clusters answer at once what they are asked for."""
 
+import os
+import pwd
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ from sqlalchemy import Connection, select, update
 from cigri.database import Database
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.events import NewEvent, put_events
+from cigri.flow.subscriptions import put_subscription
+from cigri.formats.subscriptions import read_subscribing
 from cigri.identity.callers import Caller
 from cigri.states import CampaignState, EventLevel, Outcome
 from cigri.tables.campaigns import CampaignCluster
@@ -53,11 +57,14 @@ def put_cigri3_grid(conn: Connection) -> None:
     end_jobs(conn, cluster, submitted_jobs(conn, 4, cluster, 1), Outcome.FAILURE, exit_code=1)
     conn.execute(update(CampaignCluster).values(settings={"exec_file": "/bin/true", "walltime": 3600}))
     assert list(conn.execute(select(Event.c.id).where(Event.c.campaign_id == 4)).scalars()) == [3]
+    for user in ("nobody", pwd.getpwuid(os.geteuid()).pw_name):
+        put_subscription(conn, user, read_subscribing("mail:me@example.org"))
     put_events(conn, [NewEvent("CLUSTER_AWAY", EventLevel.ERROR, "cluster dahu", "gone", cluster_id=cluster)])
 
 
 @pytest.fixture(autouse=True)
 def _answering(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CIGRI_SET_NOTIFY__SMTP", "localhost:25")
     monkeypatch.setattr("modules.portal.deferred_responses.TransportGateway", lambda: Answering(WRITTEN))
 
 

@@ -6,12 +6,13 @@ It looked at no values and no names, read commands by a shell, took the last of 
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from cigri.jdl.parsing import FIELDS_OF_LATER, KNOWN_FIELDS
-from cigri.jdl.problems import did_you_mean, place_of
+from cigri.jdl.problems import MOST_SHOWN, cut, did_you_mean, place_of
 from cigri.jdl.shell_lines import SHELL_FIELD, needs_shell
 from cigri.jdl.text_formats import as_strict_json, read
 
@@ -46,14 +47,21 @@ def read_cigri3(text: str) -> tuple[object, list[str]]:
     twice: list[str] = []
 
     def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        twice.extend(key for number, (key, _) in enumerate(pairs) if key in dict(pairs[:number]))
-        return dict(pairs)
+        values = dict(pairs)
+        if len(values) != len(pairs):
+            twice.extend(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+        return values
 
+    load = partial(json.loads, object_pairs_hook=object_of, parse_constant=_refuse_constant)
+    text = text.removeprefix("\ufeff")
     try:
-        value = json.loads(as_strict_json(text.removeprefix("\ufeff")), object_pairs_hook=object_of)
+        value = load(text)
     except (ValueError, RecursionError):
-        return read(text, "json"), []  # it says where the text breaks
-    return value, [f"{key}: is given twice; the last one holds" for key in dict.fromkeys(twice)]
+        try:
+            value = load(as_strict_json(text))
+        except (ValueError, RecursionError):
+            return read(text, "json"), []  # it says where the text breaks
+    return value, _cut_notes([f"{cut(key)}: is given twice; the last one holds" for key in dict.fromkeys(twice)])
 
 
 def looks_like_cigri3(described: object) -> bool:
@@ -88,7 +96,7 @@ def from_cigri3(described: Mapping[str, Any], *, is_grouping_asked_for: bool = F
         }
     if is_grouping_asked_for:
         top = dict.fromkeys(GROUPING_FIELDS, False) | top
-    return Cigri3Description(top, notes)
+    return Cigri3Description(top, _cut_notes(notes))
 
 
 def _known(block: Mapping[str, Any], place: Callable[..., str], notes: list[str]) -> dict[str, Any]:
@@ -97,7 +105,7 @@ def _known(block: Mapping[str, Any], place: Callable[..., str], notes: list[str]
         if key in FIELDS_OF_LATER:
             notes.append(f"{place(key)}: nothing comes of it, as in CiGri 3")
         elif key not in KNOWN_FIELDS:
-            hint = did_you_mean(key, KNOWN_FIELDS)
+            hint = did_you_mean(key, KNOWN_FIELDS) if len(notes) < MOST_SHOWN else ""
             notes.append(f"{place(key)}: unknown field, left out{f'; {hint}' if hint else ''}")
         else:
             kept[key] = _as_ruby_reads(value) if key in SHELL_FIELDS else value
@@ -105,6 +113,16 @@ def _known(block: Mapping[str, Any], place: Callable[..., str], notes: list[str]
     if isinstance(line, str) and needs_shell(line):
         kept.setdefault(SHELL_FIELD, True)
     return kept
+
+
+def _cut_notes(notes: list[str]) -> list[str]:
+    """The first of them, and how many there are more."""
+    more = len(notes) - MOST_SHOWN
+    return [*notes[:MOST_SHOWN], f"{more} more of this kind"] if more > 0 else notes
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(word)
 
 
 def _as_ruby_reads(value: Any) -> Any:

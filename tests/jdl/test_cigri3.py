@@ -118,3 +118,15 @@ def test_our_own_descriptions_stay_strict(more: dict[str, Any], told: str) -> No
 def test_a_dollar_behind_a_backslash_is_a_dollar(written: str) -> None:
     ruby = written.replace(r"\$", "$")
     assert read_cigri3(f'{{"name": {written}}}') == ({"name": json.loads(ruby)}, [])
+
+
+def test_very_many_keys_are_told_in_few_words() -> None:
+    keys = ", ".join(f'"k{number}": 1, "k{number}": 2' for number in range(100_000))
+    fields, notes = read(f'{{"name": "n", {keys}}}')
+    assert (fields, len(notes)) == ({"name": "n"}, 42)
+    assert notes[-1] == "99980 more of this kind"
+
+
+def test_what_is_no_number_is_refused() -> None:
+    with pytest.raises(DescriptionError, match="NaN: is not a number"):
+        read_cigri3('{"walltime": NaN}')

@@ -14,6 +14,10 @@ class ClusterPreview(NamedTuple):
     """Where the first tasks would run."""
     commands: list[str]
     """What the first tasks would run, quoted for sh."""
+    last_directory: str
+    """Where the last task would run."""
+    last_command: str
+    """What the last task would run, quoted for sh."""
 
 
 class CampaignPreview(NamedTuple):

@@ -51,7 +51,8 @@ def _lines(campaign: CampaignPreview, missing: Collection[str]) -> Iterator[str]
         for number, (directory, line) in enumerate(zip(place.directories, place.commands, strict=True)):
             yield f"    task {number:<7} cd {directory} && {line}"
         if (more := campaign.tasks - len(place.commands)) > 0:
-            yield f"    and {_tasks(more)} more"
+            yield f"    and {_tasks(more)} more{', the last of them:' if more > 1 else ':'}"
+            yield f"    task {campaign.tasks - 1:<7} cd {place.last_directory} && {place.last_command}"
 
 
 def _places(campaign: CampaignPreview) -> Iterator[tuple[str, ClusterPreview]]:

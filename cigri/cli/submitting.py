@@ -10,6 +10,7 @@ from typing import Any
 from cigri.api_models.submissions import CheckedCampaign, SubmittedCampaign
 from cigri.cli.command import DONE, escape_text, grid_user, print_error, print_json, told_even_if_lost
 from cigri.cli.description_source import DescriptionSource, PreparedSubmission
+from cigri.cli.first_and_last import first_and_last
 from cigri.cli.grid_client import open_grid
 from cigri.cli.missing_on_host import tell_missing
 from cigri.cli.outages import warn
@@ -190,6 +191,8 @@ def _send(grid: GridClient, stages: Sequence[PreparedSubmission], asked: Mapping
 
 def _print_stored(answer: SubmittedCampaign, *, is_detailed: bool) -> None:
     print(f"Campaign successfully submitted\nCAMPAIGN_ID={answer.id}", flush=True)
+    for line in first_and_last(answer.campaign) if answer.campaign else ():
+        print_error(line)
     if is_detailed and answer.campaign:
         from cigri.cli.preview import preview
 

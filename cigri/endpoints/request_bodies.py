@@ -110,6 +110,10 @@ class SpooledLines:
     def __iter__(self) -> Iterator[object]:
         return islice(self.body.values(self.first), len(self))
 
+    def last(self) -> object:
+        """The value of the last line."""
+        return self.body.first(self.first + len(self) - 1)
+
 
 def as_body(values: Iterable[object]) -> Iterator[bytes]:
     """As a body, in blocks; raise DescriptionError for what no JSON can hold."""

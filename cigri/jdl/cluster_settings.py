@@ -50,6 +50,7 @@ class ClusterSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     exec_file: CommandLine
+    append: BooleanField = True
     exec_directory: Directory = "$HOME"
     own_directory: BooleanField = False
     environment: Environment = {}

@@ -16,7 +16,7 @@ from cigri.jdl.sweep import SweepScalar
 from cigri.jdl.value_types import HOME
 from cigri.shell.words import WILDCARD, OutputPattern, ShellWord, literal
 
-MACROS = frozenset({"CAMPAIGN_ID", "index"})
+MACROS = frozenset({"CAMPAIGN_ID", "index", "number"})
 OWN_DIRECTORY = ShellWord("")
 """A fresh one, which the wrapper makes for the task."""
 
@@ -36,6 +36,7 @@ class CommandTemplate:
 
     def __init__(self, settings: ClusterSettings, names: Collection[str] = ()) -> None:
         self._words = [_template(word, names) for word in split(settings.exec_file)]
+        self._appends = settings.append
         self._directory = None if settings.own_directory else _template(settings.exec_directory, names)
         self._environment = {name: _readable(text, names) for name, text in settings.environment.items()}
         files = settings.task_inputs.files if settings.task_inputs else ()
@@ -46,6 +47,8 @@ class CommandTemplate:
         """The argument vector; what a parameter holds is never split again nor expanded."""
         values = _values(parameter, campaign_id, number)
         own = [ShellWord(text.format_map(values), at_home) for text, at_home in self._words]
+        if not self._appends:
+            return tuple(own)
         match parameter:
             case str():
                 own += [ShellWord(word) for word in split(parameter)]
@@ -116,6 +119,11 @@ def step_directory(settings: ClusterSettings, *, campaign_id: int) -> ShellWord:
     if settings.own_directory or "{{" in settings.exec_directory or names - {"CAMPAIGN_ID"}:
         return ShellWord("", at_home=True)
     return directory(settings, "", campaign_id=campaign_id, number=0)
+
+
+def names_number(settings: ClusterSettings) -> bool:
+    """Does the command say itself where the task's number stands?"""
+    return any(name == "number" for word in split(settings.exec_file) for name in _placeholders(word))
 
 
 def script(lines: Sequence[str], *, campaign_id: int) -> str:
@@ -204,7 +212,7 @@ def _filled(output: OutputPattern, values: Mapping[str, str], literals: Mapping[
 
 
 def _values(parameter: Parameter, campaign_id: int, number: int) -> dict[str, str]:
-    values = {"CAMPAIGN_ID": str(campaign_id), "index": str(number)}
+    values = {"CAMPAIGN_ID": str(campaign_id), "index": str(number), "number": str(number)}
     if isinstance(parameter, dict):
         values |= {name: _written(value) for name, value in parameter.items()}
     return values

@@ -5,6 +5,7 @@ A million of them pass here, so each is looked at once, by hand, and those that 
 
 import math
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
@@ -13,7 +14,7 @@ from cigri.errors import DescriptionProblem
 from cigri.jdl.parameter_files import NO_TABLE, is_table
 from cigri.jdl.problems import ProblemCounter, place_of, shown
 from cigri.jdl.quoting import BLANKS, is_balanced
-from cigri.jdl.sweep import MOST_TASKS, ParameterSweep, SizedIterable, SweepScalar, is_number, parse_range
+from cigri.jdl.sweep import MOST_TASKS, ParameterSweep, SizedIterable, SweepScalar, is_number, last_of, parse_range
 from cigri.jdl.value_types import IDENTIFIER, unsendable, whole
 
 Parameter = str | list[str] | dict[str, SweepScalar]
@@ -39,6 +40,10 @@ class NumberedParameters:
 
     def __iter__(self) -> Iterator[str]:
         return map(str, range(self.count))
+
+    def last(self) -> str:
+        """The highest number."""
+        return str(self.count - 1)
 
 
 def names_of(parameter: Parameter | None) -> frozenset[str]:
@@ -71,6 +76,10 @@ class RepeatableParameters:
         if self.is_same:
             return cast("Iterator[Parameter]", iter(self.items))
         return (self.read(item)[0] for item in self.items if not self.has_blanks or not _is_blank(item))
+
+    def last(self) -> Parameter:
+        """The last parameter; where some items are none, all are gone through."""
+        return deque(self, maxlen=1)[0] if self.has_blanks else self.read(last_of(self.items))[0]
 
     @property
     def has_blanks(self) -> bool:

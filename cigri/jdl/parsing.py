@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from cigri.errors import DescriptionError, DescriptionProblem
 from cigri.estimates.clamping import LARGEST_INTEGER
+from cigri.jdl.appending import check_added, with_append
 from cigri.jdl.cluster_settings import ClusterSettings, JobDefaults
 from cigri.jdl.command import unknown_names, unused_columns, unused_names
 from cigri.jdl.command_length import check_length
@@ -166,6 +167,8 @@ def _campaign(
     if heading and heading.replicate and any(part.task_inputs for part in clusters.values()):
         message = "tasks with inputs of their own are not replicated: these are on one cluster only"
         problems.append(DescriptionProblem("replicate", message, "leave it out, or name the files in inputs"))
+    if tasks is not None:
+        clusters = with_append(clusters, tasks, problems)
     if tasks is not None and not problems:
         check_length(clusters, tasks, problems)
     if problems or heading is None or tasks is None:
@@ -184,6 +187,7 @@ def additional(
     problems: list[DescriptionProblem] = []
     parameters = parse_items(items, problems, like)
     if not problems:
+        check_added(clusters, parameters, problems)
         check_length(clusters, parameters, problems, partial(place_of, "params"))
     if problems:
         raise DescriptionError(problems)

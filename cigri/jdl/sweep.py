@@ -1,10 +1,11 @@
 """Every combination of some named values, made one at a time."""
 
 import math
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, TypeGuard, TypeVar
+from typing import Protocol, TypeGuard, TypeVar, runtime_checkable
 
 from cigri.errors import DescriptionProblem
 from cigri.jdl.problems import ProblemCounter, did_you_mean, place_of, shown
@@ -24,6 +25,21 @@ class SizedIterable(Protocol[T_co]):
     def __iter__(self) -> Iterator[T_co]: ...
 
 
+@runtime_checkable
+class KnownLast(Protocol[T_co]):
+    """Values of which the last one is found without going through those before."""
+
+    def last(self) -> T_co: ...
+
+
+def last_of(values: SizedIterable[T_co]) -> T_co:
+    """The last value; there must be one."""
+    if isinstance(values, KnownLast):
+        last: T_co = values.last()
+        return last
+    return values[-1] if isinstance(values, Sequence) else deque(values, maxlen=1)[0]
+
+
 @dataclass(frozen=True)
 class SweepSteps:
     """Exact steps, so that 0.1 three times is 0.3."""
@@ -38,6 +54,10 @@ class SweepSteps:
     def __iter__(self) -> Iterator[float]:
         return (float(self.start + self.step * number) for number in range(self.count))
 
+    def last(self) -> float:
+        """The value at the end."""
+        return float(self.start + self.step * (self.count - 1))
+
 
 @dataclass(frozen=True)
 class ParameterSweep:
@@ -50,6 +70,10 @@ class ParameterSweep:
 
     def __iter__(self) -> Iterator[dict[str, SweepScalar]]:
         return _combinations(list(self.axes.items()))
+
+    def last(self) -> dict[str, SweepScalar]:
+        """The last value of each axis."""
+        return {name: last_of(values) for name, values in self.axes.items()}
 
 
 def _combinations(axes: Sequence[tuple[str, SizedIterable[SweepScalar]]]) -> Iterator[dict[str, SweepScalar]]:

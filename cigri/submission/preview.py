@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from itertools import islice
 
 from cigri.api_models.submissions import CampaignPreview, CheckedCampaign, ClusterPreview, HostPath, LocalProgramStart
-from cigri.jdl import CampaignDescription, ClusterSettings, CommandTemplate
+from cigri.jdl import CampaignDescription, ClusterSettings, CommandTemplate, Parameter
 from cigri.jdl.command import OWN_DIRECTORY
+from cigri.jdl.sweep import last_of
 from cigri.shell.words import ShellWord
 from cigri.submission.dry_run import ExaminedDescription
 from cigri.submission.feedback import SubmissionFeedback
@@ -50,15 +51,22 @@ def checked(examined: ExaminedDescription, remarks: SubmissionFeedback, user: st
 def _place(description: CampaignDescription, settings: ClusterSettings, campaign_id: int) -> ClusterPreview:
     """Quoted as a shell would need it."""
     command = CommandTemplate(settings, description.names)
-    directories, commands = [], []
-    for number, parameter in enumerate(islice(description.parameters(), SHOWN_TASKS)):
-        words = command.words(parameter, campaign_id=campaign_id, number=number)
-        environment = command.environment(parameter, campaign_id=campaign_id, number=number)
-        variables = [f"{name}={value!r}" for name, value in environment.items()]
-        commands.append(" ".join([*variables, *(word.quoted() for word in words)]))
-        directory = command.directory(parameter, campaign_id=campaign_id, number=number)
-        directories.append("a fresh one of its own" if directory == OWN_DIRECTORY else directory.quoted())
-    return ClusterPreview(settings.model_dump(mode="json"), directories, commands)
+    first = enumerate(islice(description.parameters(), SHOWN_TASKS))
+    shown = [_run(command, parameter, campaign_id, number) for number, parameter in first]
+    if description.count > SHOWN_TASKS:
+        shown.append(_run(command, last_of(description.tasks), campaign_id, description.count - 1))
+    directories, commands = [directory for directory, _ in shown], [line for _, line in shown]
+    last = shown[-1] if shown else ("", "")
+    return ClusterPreview(settings.model_dump(mode="json"), directories[:SHOWN_TASKS], commands[:SHOWN_TASKS], *last)
+
+
+def _run(command: CommandTemplate, parameter: Parameter, campaign_id: int, number: int) -> tuple[str, str]:
+    words = command.words(parameter, campaign_id=campaign_id, number=number)
+    environment = command.environment(parameter, campaign_id=campaign_id, number=number)
+    variables = [f"{name}={value!r}" for name, value in environment.items()]
+    directory = command.directory(parameter, campaign_id=campaign_id, number=number)
+    where = "a fresh one of its own" if directory == OWN_DIRECTORY else directory.quoted()
+    return where, " ".join([*variables, *(word.quoted() for word in words)])
 
 
 def _starts(cluster: str, description: CampaignDescription, settings: ClusterSettings) -> Iterator[LocalProgramStart]:

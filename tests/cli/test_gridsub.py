@@ -28,6 +28,7 @@ Capture = pytest.CaptureFixture[str]
 PLAIN: dict[str, Any] = {"name": "n", "exec_file": "$HOME/run", "clusters": {"dahu": {}}, "params": ["a", "b", "c"]}
 REFUSING = "from cigri.admission import refuse\ndef rule(campaign, user):\n    refuse(f'not for {user}')\n"
 CHANGING = "def rule(campaign, user):\n    return campaign.with_cluster('dahu', walltime=60)\n"
+PROGRAM = Path(sys.argv[0]).name
 BOTH_WAYS = pytest.mark.usefixtures("both_ways")
 
 
@@ -345,6 +346,34 @@ def test_what_admission_changes_is_shown_and_stored(
 
 
 @BOTH_WAYS
+def test_the_first_and_the_last_command_are_told(capsys: Capture) -> None:
+    numbers = described(exec_file="sleep 60", params=None, nb_jobs=12)
+    assert main(["-j", numbers]) == 0
+    assert capsys.readouterr().err.splitlines()[:2] == [
+        f"{PROGRAM}: task 0 runs: sleep 60 0",
+        f"{PROGRAM}: task 11 runs: sleep 60 11",
+    ]
+    assert main(["--check", "-j", numbers]) == 0
+    assert (
+        '    and 9 tasks more, the last of them:\n    task 11      cd "$HOME" && sleep 60 11\n'
+        in capsys.readouterr().out
+    )
+    assert main(["-j", described(params=["a\x1b"])]) == 0
+    assert capsys.readouterr().err.startswith(f'{PROGRAM}: task 0 runs: "$HOME"/run')
+    assert main(["-j", described(), "--output", "json"]) == 0
+    assert "runs:" not in capsys.readouterr().err
+
+
+@BOTH_WAYS
+def test_more_tasks_of_a_command_that_takes_no_parameter_are_numbers(grid: Database, capsys: Capture) -> None:
+    assert main(["-j", described(exec_file="run {number}", params=None, nb_jobs=2)]) == 0
+    assert main(["-c", "1", "-J", '["2", "x"]']) == 1
+    assert "params[1]: would reach no task: nothing follows the command" in capsys.readouterr().err
+    assert main(["-c", "1", "-J", '["2"]']) == 0
+    assert tasks(grid) == ["0", "1", "2"]
+
+
+@BOTH_WAYS
 def test_check_shows_what_would_run_and_stores_nothing(grid: Database, capsys: Capture) -> None:
     description = described(
         exec_file="~/run 'a b' {index}",
@@ -357,11 +386,11 @@ def test_check_shows_what_would_run_and_stores_nothing(grid: Database, capsys: C
     shown = capsys.readouterr()
     for part in ("campaign n (default) of alice: 4 tasks", "on dahu:", "night"):
         assert part in shown.out
-    for part in ("2 x 4 cores", " 0:10:00", "best-effort", "and 1 task more"):
+    for part in ("2 x 4 cores", " 0:10:00", "best-effort", "and 1 task more:\n"):
         assert part in shown.out
     assert "task 0       cd \"$HOME\"/runs/0 && \"$HOME\"/run 'a b' 0 one '$x'" in shown.out
     assert "task 2 " in shown.out
-    assert "task 3 " not in shown.out
+    assert 'task 3       cd "$HOME"/runs/0 && "$HOME"/run \'a b\' 3 four\n' in shown.out
     assert "on moon" not in shown.out
     assert "left out: clusters.moon: there is no such cluster" in shown.err
     assert main(["--check", "-j", described(clusters={"moon": {}})]) == 1

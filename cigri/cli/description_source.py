@@ -24,26 +24,28 @@ class PreparedSubmission:
         beside: Iterable[object],
         inputs: Sequence["Sendable"] = (),
         notes: Sequence[str] = (),
+        base: Path = Path(),
     ) -> None:
         """`notes`: what its user is to know of how it was read."""
         self.name, self.described, self.beside, self.inputs = name, described, beside, inputs
-        self.notes = notes
+        self.notes, self.base = notes, base
 
     def __iter__(self) -> Iterator[object]:
         return chain([self.described], self.beside)
 
 
 class DescriptionSource(NamedTuple):
-    """Text as it was given: a file's name ("-" is standard input), or the JSON itself."""
+    """Text as it was given: a file's name ("-" is standard input), or the JSON itself. `label`: what that is called."""
 
     is_file: bool
     given: str
+    label: str = ""
 
     @property
     def name(self) -> str:
         """What complaints about it begin with: the file's name as typed, or what it is in words."""
         if not self.is_file:
-            return "JSON of the command line"
+            return self.label or "JSON of the command line"
         return "standard input" if self.given == "-" else self.given
 
     def text(self) -> str:
@@ -120,10 +122,14 @@ class DescriptionSource(NamedTuple):
         else:
             beside = list(lines)
         described, files = read_described(described, beside, base)
-        return PreparedSubmission(name, described, beside, [*inputs, *files], notes)
+        return PreparedSubmission(name, described, beside, [*inputs, *files], notes, base)
 
     def parameters(self) -> list[object]:
         """Raise DescriptionError when it is no list of them."""
+        from cigri.jdl.parameter_files import ParameterFileLines, is_table
+        from cigri.jdl.parameter_tables import ParameterTable
         from cigri.jdl.text_formats import read_list
 
+        if self.is_file and is_table(self.given):
+            return [*ParameterTable(self.given, ParameterFileLines(Path(self.given)))]
         return read_list(self.text(), self.format())

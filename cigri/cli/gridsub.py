@@ -9,6 +9,7 @@ from cigri.cli import backend_options, campaign_edits
 from cigri.cli.campaign_edits import add_tasks, change_priority, read_priority
 from cigri.cli.command import DONE, CommandParser, command, ids
 from cigri.cli.description_source import DescriptionSource
+from cigri.cli.inline_command import add_options, command_source, split_command
 from cigri.cli.submitting import submit
 
 EXAMPLES = """\
@@ -17,10 +18,12 @@ EXAMPLES = """\
   gridsub --check campaign.json          see what would run, submit nothing
   gridsub --simulate campaign.json       see when it would end, submit nothing
   generate | gridsub                     read the description from a pipe
+  gridsub -- ./ising.sh {beta} --sweep beta=0.1:1:0.1   no description: a command, run in this directory
+  gridsub --table runs.csv -- ./solve --mesh {mesh}     a task for each row; {mesh} is a column
   gridsub -b '-p fast -c 4' campaign.json  options of the batch system, which override the description's
   gridsub --after 12 --after 13:same solve.yaml  wait for campaign 12, and task by task for campaign 13
   gridsub -b -h                          what options each batch system takes
-  gridsub -c 12 -F more.json             add tasks (a JSON list) to campaign 12
+  gridsub -c 12 -F more.json             add tasks (a JSON list, or a table as more.csv) to campaign 12
   gridsub --resubmit 12 --tasks 3,7-9    do these tasks of campaign 12 again; without --tasks all that failed
   gridsub -c 12 --priority 5             let campaign 12 go before your others"""
 
@@ -29,7 +32,9 @@ EXAMPLES = """\
 def main(argv: list[str]) -> int:
     """Submit, add tasks, give a priority, do tasks again, check or simulate; any problem is exit status 1."""
     parser = _parser()
-    options = parser.parse_args(backend_options.joined(argv))
+    given, words = split_command(argv)
+    options = parser.parse_args(backend_options.joined(given))
+    options.command = command_source(parser, options, words)
     campaign_edits.check(parser, options)
     if options.resubmit:
         return campaign_edits.resubmit(options)
@@ -77,6 +82,7 @@ def _parser() -> CommandParser:
         "--after", action="append", metavar="ID[:same]",
         help="wait for this campaign (a number or a name), whatever the description says; with :same task by task",
     )  # fmt: skip
+    add_options(parser)
     campaign_edits.add_options(parser)
     parser.add_argument("--local", action="store_true", help="run it on this host, whatever clusters it names")
     parser.add_argument("--check", action="store_true", help="validate and show what would run; submit nothing")
@@ -94,9 +100,9 @@ def _sources(parser: CommandParser, options: argparse.Namespace) -> list[Descrip
             parser.error("--check and --simulate are two questions: ask one")
         if additional:
             parser.error("-F and -J add tasks to a campaign: say which with -c ID")
-        if not described and sys.stdin.isatty():
+        if not described and not options.command and sys.stdin.isatty():
             parser.error("no campaign is described: give a FILE, -j JSON, or a description on standard input")
-        sources = described or [DescriptionSource(True, "-")]
+        sources = options.command or described or [DescriptionSource(True, "-")]
     else:
         if len(options.campaign) != 1:
             parser.error("-c takes one campaign")

@@ -5,21 +5,26 @@ import shutil
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from cigri.api_models.submissions import HostPath, LocalProgramStart
-from cigri.cli.command import print_error
 
 
-def tell_missing(name: str, starts: Iterable[LocalProgramStart]) -> None:
-    """A warning each: by the time that its tasks run it may be there. `name` is that of the source."""
-    for sentence in missing_here(starts):
-        print_error(f"{name}: {sentence}")
+class MissingOnHost(NamedTuple):
+    """What tasks would miss, and whether nothing of the campaign can make it before."""
+
+    sentence: str
+    is_certain: bool
 
 
-def missing_here(starts: Iterable[LocalProgramStart]) -> Iterator[str]:
-    """One sentence for each thing that tasks would miss, as the caller sees this host."""
-    sentences = (f"{start.cluster}: {sentence}" for start in starts for sentence in _missing(start))
-    yield from dict.fromkeys(sentences)
+def missing_here(starts: Iterable[LocalProgramStart]) -> Iterator[MissingOnHost]:
+    """Each thing that tasks would miss, once, as the caller sees this host."""
+    found = (
+        MissingOnHost(f"{start.cluster}: {sentence}", not start.may_be_made)
+        for start in starts
+        for sentence in _missing(start)
+    )
+    yield from dict.fromkeys(found)
 
 
 def _missing(start: LocalProgramStart) -> Iterator[str]:
@@ -42,7 +47,7 @@ def _faults_of_directory(directory: Path) -> Iterator[str]:
 def _faults_of_program(program: str, directory: Path, search: str) -> Iterator[str]:
     path = str(directory / program) if "/" in program else shutil.which(program, path=search)
     if path is None or not os.path.exists(path):
-        yield f"there is no program {program} here: tasks would end with exit code 127"
+        yield f"there is no program {path or program} here: tasks would end with exit code 127"
     elif os.path.isdir(path) or not os.access(path, os.X_OK):
         yield f"{path} cannot be executed by you: tasks would end with exit code 126; perhaps `chmod +x {path}`"
 

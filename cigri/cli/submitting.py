@@ -12,8 +12,9 @@ from cigri.cli.command import DONE, escape_text, grid_user, print_error, print_j
 from cigri.cli.description_source import DescriptionSource, PreparedSubmission
 from cigri.cli.first_and_last import first_and_last
 from cigri.cli.grid_client import open_grid
-from cigri.cli.missing_on_host import tell_missing
+from cigri.cli.missing_on_host import missing_here
 from cigri.cli.outages import warn
+from cigri.cli.paths_here import place_here
 from cigri.endpoints.dispatch import GridClient, run_upload_endpoint
 from cigri.endpoints.request_bodies import SpooledBody, as_body
 from cigri.endpoints.submissions import check_campaign, check_stages, submit_campaign, submit_stages
@@ -35,6 +36,7 @@ def submit(sources: Sequence[DescriptionSource], options: argparse.Namespace) ->
         return _show_checked(_check(handed, options), faults, options.output)
     try:
         with open_grid() as grid:
+            place_here(grid, chain(*handed), is_local=options.local)
             if faults or len(handed) > 1 or handed[0][0].inputs:  # what would be refused is not sent
                 for name, checked in [each for stages in handed for each in ask(grid, stages, options)]:
                     faults += told_problems(name, checked)
@@ -103,6 +105,7 @@ def _check(
     """With the database away all is looked at here, but for the clusters."""
     try:
         with open_grid() as grid:
+            place_here(grid, chain(*handed), is_local=options.local)
             return [each for stages in handed for each in ask(grid, stages, options)]
     except DatabaseUnavailable as error:
         print_error(f"whether the clusters exist was not checked: {error}")
@@ -130,10 +133,21 @@ def _show_checked(checked: Sequence[tuple[str, CheckedCampaign]], faults: list[s
         for line in chain.from_iterable(preview(campaign, missing) for campaign, missing in campaigns):
             print(escape_text(line))
     for name, answer in checked:
-        tell_missing(name, answer.starts)
+        faults += _missing(name, answer)
     if faults:
         raise refusal(faults)
     return DONE
+
+
+def _missing(name: str, answer: CheckedCampaign) -> list[str]:
+    """What tasks would miss on this host; it is only told where it may be there by the time that they run."""
+    missing = [*missing_here(answer.starts)]
+    is_later = bool(answer.campaign and answer.campaign.after)
+    certain = [fault.sentence for fault in missing if fault.is_certain and not is_later]
+    for fault in missing:
+        if fault.sentence not in certain:
+            print_error(f"{name}: {fault.sentence}")
+    return [f"{name}: {sentence}" for sentence in certain]
 
 
 def _tell(name: str, answer: CheckedCampaign | SubmittedCampaign) -> None:

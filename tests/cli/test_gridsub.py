@@ -33,8 +33,11 @@ BOTH_WAYS = pytest.mark.usefixtures("both_ways")
 
 
 @pytest.fixture(autouse=True)
-def _alice(grid: Database, as_user: AsUser) -> None:
+def _alice(grid: Database, as_user: AsUser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     as_user("alice")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "run").touch(0o755)  # --check looks for it
     with grid.begin() as conn:
         a_cluster(conn, "dahu")
         a_cluster(conn, "luke")

@@ -29,8 +29,10 @@ def told(run: Run, cluster: str = "here", **fields: Any) -> list[str]:
     """What is said of a campaign on standard error, without its source."""
     description = {"name": "n", "exec_file": "true", "clusters": {cluster: {}}, "params": ["1"] * 200} | fields
     said = run("--check", "-j", json.dumps(description))
-    assert said.status == 0
-    return [line.partition("here: ")[2] for line in said.err.splitlines()]
+    lines = [line for line in said.err.splitlines() if line != "nothing was submitted"]
+    assert said.status == (1 if len(lines) < len(said.err.splitlines()) else 0)
+    assert said.status == (1 if any("unless" not in line for line in lines) and "after" not in fields else 0)
+    return [line.partition("here: ")[2] for line in lines]
 
 
 def test_what_is_there_needs_no_word(run: Run, tmp_path: Path) -> None:
@@ -48,9 +50,15 @@ def test_a_program_that_is_missing_is_told_once(run: Run, tmp_path: Path) -> Non
     assert told(run, exec_file="no-such-program") == [none.format("no-such-program")]
     assert told(run, exec_file=f"{tmp_path}/away") == [none.format(f"{tmp_path}/away")]
     assert told(run, exec_file="./away", prologue=["make away"]) == [
-        f"{none.format('./away')}, unless the prologue makes it"
+        f"{none.format(Path.home() / 'away')}, unless the prologue makes it"
     ]
     assert told(run, exec_file="{p}", params=[{"p": "true"}, {"p": "away"}]) == [none.format("away")]
+
+
+def test_what_an_earlier_campaign_may_make_is_told_only(run: Run, tmp_path: Path) -> None:
+    assert run("-j", json.dumps({"name": "first", "exec_file": "true", "nb_jobs": 1, "clusters": ["here"]})).status == 0
+    [sentence] = told(run, exec_file=f"{tmp_path}/away", after="first")
+    assert sentence.startswith(f"there is no program {tmp_path}/away here")
 
 
 def test_a_program_that_cannot_be_executed_is_told(run: Run, tmp_path: Path) -> None:

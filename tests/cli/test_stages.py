@@ -37,6 +37,7 @@ def alice(as_user: AsUser, database: Database) -> None:
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
     (tmp_path / "seeds.txt").write_text("1\n2\n3\n")
+    (tmp_path / "work").touch(0o755)
     path = tmp_path / "study.yaml"
     path.write_text(STUDY)
     return path

@@ -36,6 +36,7 @@ Ways = Callable[..., tuple[int, str, str]]
 
 ME = pwd.getpwuid(os.geteuid()).pw_name
 PLAIN: dict[str, Any] = {"name": "n", "exec_file": "run", "clusters": {"dahu": {}}, "params": ["a", "b", "c"]}
+RUNNABLE = PLAIN | {"exec_file": "true"}
 MOST_OF_FOUR = (
     "from cigri.admission import refuse\ndef rule(campaign, user):\n    campaign.count > 4 and refuse('4 is all')\n"
 )
@@ -346,9 +347,10 @@ def test_what_was_made_is_where_the_answer_says(portal: Served) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "told"),
     [
-        (["--check", "-j", json.dumps(PLAIN)], 0, 'task 0       cd "$HOME" && run a'),
-        (["--check", "--output", "json", "-j", json.dumps(PLAIN)], 0, '"commands": ['),
-        (["--check", "-j", json.dumps(PLAIN | {"exec_file": "/none"}), "-t", "test"], 0, "1 kept, 2 left out"),
+        (["--check", "-j", json.dumps(RUNNABLE)], 0, 'task 0       cd "$HOME" && true a'),
+        (["--check", "-j", json.dumps(PLAIN)], 1, "there is no program run here"),
+        (["--check", "--output", "json", "-j", json.dumps(RUNNABLE)], 0, '"commands": ['),
+        (["--check", "-j", json.dumps(RUNNABLE), "-t", "test"], 0, "1 kept, 2 left out"),
         (["-j", json.dumps(PLAIN | {"nam": 1, "walltime": "x"})], 1, "nam: unknown field (did you mean 'name'?)"),
         (["-j", json.dumps(PLAIN), "-j", json.dumps(PLAIN | {"clusters": ["moon"]})], 1, "there is no such cluster"),
         (["-j", json.dumps(PLAIN), "-j", "{", "none.json"], 1, "line 1, column 2"),
@@ -357,7 +359,7 @@ def test_what_was_made_is_where_the_answer_says(portal: Served) -> None:
         (["-b", "moon:-h"], 2, "there is no cluster 'moon'; there are: dahu"),
         (["-b", "dahu:-c 'x", "-j", json.dumps(PLAIN)], 2, "a quote is not closed"),
         (["-c", "9", "-J", '["a"]'], 1, "you have no campaign 9"),
-        (["-j", json.dumps(PLAIN | {"clusters": "any"}), "--check"], 0, "on any eligible cluster:"),
+        (["-j", json.dumps(RUNNABLE | {"clusters": "any"}), "--check"], 0, "on any eligible cluster:"),
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",
 )

@@ -19,7 +19,7 @@ EXAMPLES = """\
   griddel 12                cancel campaign 12: what runs is killed, what waits is given up
   griddel 12 14-16          several at once; -c 12,14 is CiGri 3's way
   griddel --pause 12        start no more tasks; what runs goes on
-  griddel --resume 12       go on after a pause
+  griddel --resume 12       go on after a pause or a hold; the same as gridresume 12
   griddel --purge 12        remove the files of an ended campaign from the clusters
   griddel -j 345            kill job 345, and its task with it
   griddel --checkpoint 12   ask what runs to save its state; --checkpoint -j 345 asks one job"""
@@ -50,7 +50,9 @@ def _parser() -> CommandParser:
     add_targets(parser, "kill")
     verbs = parser.add_mutually_exclusive_group()
     verbs.add_argument("-p", "--pause", action="store_const", dest="verb", const="pause", help="start no more tasks")
-    verbs.add_argument("-r", "--resume", action="store_const", dest="verb", const="resume", help="go on after a pause")
+    verbs.add_argument(
+        "-r", "--resume", action="store_const", dest="verb", const="resume", help="the same as gridresume"
+    )
     verbs.add_argument(
         "--purge", action="store_const", dest="verb", const="purge", help="remove the files of ended campaigns"
     )

@@ -25,13 +25,17 @@ def cancel_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> 
 @change_endpoint("/campaigns/{campaign_id}/pause", Access.OWNER)
 def pause_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> ActionResult:
     """No more tasks are started; what runs goes on."""
-    consequence = f"running jobs go on; `griddel --resume {campaign_id}` takes it up again"
+    consequence = f"running jobs go on; `gridresume {campaign_id}` takes it up again"
     return _move(conn, caller, campaign_id, CampaignState.PAUSED, consequence)
 
 
 @change_endpoint("/campaigns/{campaign_id}/resume", Access.OWNER)
 def resume_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> ActionResult:
-    """A paused campaign goes on."""
+    """A campaign that was paused or held goes on, as a release has it."""
+    from cigri.flow import holds
+
+    if holds.has_holds(conn, campaign_id):
+        return _release(conn, caller, campaign_id)
     return _move(conn, caller, campaign_id, CampaignState.IN_TREATMENT, "it goes on")
 
 
@@ -79,16 +83,21 @@ def hold_campaign(
 def release_campaign(
     conn: "Connection", caller: Caller, *, campaign_id: int, cluster: str = "", regardless: bool = False
 ) -> ActionResult:
-    """A held campaign goes on, with all its shares and jobs; or its share of a cluster, if that was held."""
-    from cigri.flow import dependencies, holds
-
+    """A held or paused campaign goes on, with all its shares and jobs; or its share of a cluster, if that was held."""
     if regardless:
         if cluster:
             raise UsageError("a campaign waits for others as a whole, not on one cluster")
+        from cigri.flow import dependencies
+
         released = dependencies.open_regardless(conn, campaign_id, caller)
         tasks = "1 task goes" if released == 1 else f"{released:,} tasks go"
         message = f"campaign {campaign_id} waits for no other any more: {tasks} on"
         return ActionResult(campaign_id, True, message, _work_left(conn, campaign_id))
+    return _release(conn, caller, campaign_id, cluster)
+
+
+def _release(conn: "Connection", caller: Caller, campaign_id: int, cluster: str = "") -> ActionResult:
+    from cigri.flow import holds
 
     holds.resume_campaign(conn, campaign_id, caller, cluster=cluster)
     where = f" on {cluster}" if cluster else ""

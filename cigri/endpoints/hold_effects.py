@@ -12,8 +12,11 @@ if TYPE_CHECKING:
 
 def describe_hold_effects(shares: "Iterable[HoldEffect]", waiting_only: bool) -> str:
     """The end of a sentence: how many jobs are being held, cluster by cluster where a batch system cannot do all."""
+    shares = list(shares)
     facts = _halted(shares, waiting_only)
-    return f"; jobs: {', '.join(facts)}" if facts else ""
+    keeping = [] if waiting_only else [share.cluster for share in shares if share.running and _keeps_cores(share)]
+    warning = f"; suspended jobs keep their cores on {' and '.join(keeping)}, --waiting-only would let them run on"
+    return f"{'; jobs: ' if facts else ''}{', '.join(facts)}{warning if keeping else ''}"
 
 
 def _halted(shares: "Iterable[HoldEffect]", waiting_only: bool) -> list[str]:
@@ -41,6 +44,16 @@ def _halted(shares: "Iterable[HoldEffect]", waiting_only: bool) -> list[str]:
     facts = [f"{waiting} waiting are being held"] if waiting else []
     facts += [f"{running} running are being suspended"] if running else []
     return facts + exceptions
+
+
+def _keeps_cores(share: "HoldEffect") -> bool:
+    """On the host's own cluster nobody else gets the cores of a suspended job."""
+    from cigri.settings.cluster_config import parse_config
+
+    try:
+        return parse_config(share.cluster, share.config).in_use.driver == "local"
+    except ConfigError:
+        return False
 
 
 def _controls(share: "HoldEffect") -> "frozenset[JobControl]":

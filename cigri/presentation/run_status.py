@@ -30,7 +30,7 @@ def _of_now(campaign: CampaignView, part: CampaignClusterView, now: datetime) ->
     if part.is_held:
         return RunStatus("held", f"{_still(part)}; {_way_on(campaign, part)}")
     if campaign.state is CampaignState.PAUSED:
-        return RunStatus("paused", f"`griddel --resume {campaign.id}` goes on")
+        return RunStatus("paused", f"`gridresume {campaign.id}` goes on")
     if outside := _of_hours(part, now):
         return outside
     if part.free == 0 and not part.running:

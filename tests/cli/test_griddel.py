@@ -60,7 +60,7 @@ def test_ids_may_be_lists_and_ranges(grid: Database) -> None:
 
 def test_a_pause_and_its_end(grid: Database, capsys: Capture) -> None:
     assert main(["--pause", "1", "2"]) == 0
-    assert "`griddel --resume 1` takes it up again" in capsys.readouterr().out
+    assert "`gridresume 1` takes it up again" in capsys.readouterr().out
     assert states(grid) == "ppiii"
     assert main(["-r", "1"]) == 0
     assert states(grid) == "ipiii"

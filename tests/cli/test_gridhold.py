@@ -1,11 +1,12 @@
 """gridhold and gridresume: what they do, what they say, and how gridstat shows it."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 from sqlalchemy import func, select, text
 
-from cigri.cli import gridstat
+from cigri.cli import griddel, gridstat
 from cigri.cli.gridhold import hold, resume
 from cigri.database import Database
 from cigri.drivers import JobControl
@@ -14,7 +15,16 @@ from cigri.tables.campaigns import Hold
 from tests.cli.conftest import AsUser
 from tests.factories import a_campaign, a_cluster, run_jobs, submitted_jobs
 
+Act = Callable[[list[str]], int]
 Capture = pytest.CaptureFixture[str]
+
+
+def griddel_pause(words: list[str]) -> int:
+    return griddel.main(["--pause", *words])
+
+
+def griddel_resume(words: list[str]) -> int:
+    return griddel.main(["-r", *words])
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +68,33 @@ def test_a_campaign_is_held_and_goes_on(grid: Database, capsys: Capture) -> None
     assert "campaign 1 goes on" in capsys.readouterr().out
     assert count(grid) == 0
     assert "held" not in shown(capsys, "1").partition("Cluster")[0]
+
+
+@pytest.mark.parametrize("goes_on", [resume, griddel_resume], ids=["gridresume", "griddel -r"])
+def test_what_is_paused_or_held_goes_on_by_either_command(goes_on: Act, grid: Database, capsys: Capture) -> None:
+    for act in ([griddel_pause], [hold], [griddel_pause, hold], [hold, griddel_pause]):
+        for each in act:
+            assert each(["1"]) == 0
+        assert goes_on(["1"]) == 0
+        assert "goes on" in capsys.readouterr().out
+        assert count(grid) == 0
+        assert "State:     in treatment\n" in shown(capsys, "1")
+        assert goes_on(["1"]) == 1
+    assert griddel_pause(["1"]) == 0
+    assert hold(["1", "--cluster", "dahu"]) == 0
+    assert goes_on is griddel_resume or resume(["1", "--cluster", "dahu"]) == 1
+    assert goes_on(["1"]) == 0
+
+
+def test_it_is_told_that_suspended_jobs_keep_the_cores_of_this_host(capsys: Capture) -> None:
+    warning = "; suspended jobs keep their cores on dahu, --waiting-only would let them run on\n"
+    assert hold(["1"]) == 0
+    assert capsys.readouterr().out.endswith(warning)
+    assert hold(["-j", "1"]) == 0
+    assert capsys.readouterr().out.endswith(warning)
+    for words in (["1", "--waiting-only"], ["-j", "2"]):
+        assert hold(words) == 0
+        assert warning not in capsys.readouterr().out
 
 
 def test_a_share_is_held(grid: Database, capsys: Capture) -> None:

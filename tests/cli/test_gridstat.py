@@ -284,7 +284,7 @@ def test_what_stands_in_the_way_is_said_per_cluster(run: Run, database: Database
     assert "gridclusters -i away" in text
     with database.begin() as conn:
         move_campaign(conn, campaign, ALICE, CampaignState.PAUSED)
-    assert f"griddel --resume {campaign}" in run(campaign).out
+    assert f"gridresume {campaign}" in run(campaign).out
 
 
 @pytest.mark.noon

@@ -57,14 +57,16 @@ SUMMARY_COLUMNS = (
     "Done",
     "Failed",
     "Cancelled",
-    "Jobs/h",
+    "Tasks/h",
     "End",
 )
 SHARE_COLUMNS = (
     *("Cluster", "State", "To launch", "Waiting", "Running", "Prologue", "Epilogue"),
-    *("Done", "Failed", "Resubmitted", "Jobs/h", "Mean", "Deviation"),
+    *("Done", "Failures", "Resubmitted", "Tasks/h", "Mean", "Deviation"),
 )
 ERROR_COLUMNS = ("Event id", "Code", "Campaign", "Cluster", "Job", "Times", "Last", "Message")
+MIN_JUDGED_INTERVALS = 5
+"""Fewer forecasts of a campaign's end say nothing about how good they are."""
 NEXT_STEPS = {
     "TASK_FAILED": "`gridstat -j JOB -E` shows why; `gridevents -f -e EVENT` accepts it, with -r the task runs again",
     "PROLOGUE_FAILED": "correct what the prologue needs, then `gridevents -f -r -e EVENT` runs it again",
@@ -207,7 +209,7 @@ def _fields(whole: CampaignDetail, now: datetime) -> list[tuple[str, object]]:
         *(("AFTER", localised(sentence)) for sentence in sentences(whole.after, BlockedTasks(c.blocked, c.total))),
         ("Duration", _task_duration(c)),
         ("Median", _median(c)),
-        ("Throughput", f"{speed} jobs/h" if speed else None),
+        ("Throughput", f"{speed} tasks/h" if speed else None),
         ("End", end(c, now, with_date=True)),
         *_failures([share.part for share in whole.clusters]),
         ("Outputs", _outputs(whole)),
@@ -255,9 +257,10 @@ def _more_fields(whole: CampaignDetail, replicas: ReplicaStatistics | None) -> l
 
 
 def _trust(whole: CampaignDetail) -> str | None:
-    if whole.calibration is None:
+    if whole.calibration is None or whole.intervals < MIN_JUDGED_INTERVALS:
         return None
-    return f"{100 * whole.calibration:.0f} % of {whole.intervals} intervals told beforehand held the end"
+    held = round(whole.calibration * whole.intervals)
+    return f"the actual end was inside {held} of {whole.intervals} predicted intervals of 90 %"
 
 
 def _scheduler(campaign: CampaignView, default: str) -> str:

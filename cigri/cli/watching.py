@@ -202,4 +202,4 @@ def _counts(look: WatchSnapshot) -> str:
 def _outlook(look: WatchSnapshot) -> str:
     speed = format_rate(look.campaign.throughput) if look.campaign.is_open else None
     when = end(look.campaign, look.now, with_date=False) if look.campaign.is_open else None
-    return (f", {speed} jobs/h" if speed else "") + (f", ends {when}" if when else "")
+    return (f", {speed} tasks/h" if speed else "") + (f", ends {when}" if when else "")

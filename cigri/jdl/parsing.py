@@ -378,10 +378,12 @@ def _is_nothing(value: object) -> bool:
 
 
 def _origin(top: Block, blocks: Mapping[str, Block], *steps: str | int) -> str:
-    """Where a cluster's setting was written: in its block, or at the top."""
+    """Where a cluster's setting was written: in its block, or at the top, or nowhere, which is told of the top."""
     match steps:
-        case ("clusters", str(cluster), str(key), *_) if cluster == ANYWHERE_KEY or (
-            key in top and key not in blocks[cluster]
+        case ("clusters", str(cluster), str(key), *_) if (
+            cluster == ANYWHERE_KEY
+            or (key in top and key not in blocks[cluster])
+            or all(key not in block for block in blocks.values())
         ):
             return place_of(*steps[2:])
         case _:

@@ -43,7 +43,7 @@ def format_relative(seconds: float) -> str:
 
 
 def format_rate(per_hour: float | None) -> str | None:
-    """Jobs per hour; small ones with a decimal."""
+    """Tasks per hour; small ones with a decimal."""
     if per_hour is None:
         return None
     return f"{per_hour:.0f}" if per_hour >= 100 else f"{per_hour:.1f}"

@@ -54,6 +54,17 @@ def drop_unknown_clusters(
     return replace(description, clusters=kept)
 
 
+def unknown_clusters(described: object, clusters: "Mapping[str, ClusterConfig]") -> list[DescriptionProblem]:
+    """The clusters of a description that is wrong in other ways, where none of a few is there."""
+    written = {key.lower(): value for key, value in described.items()} if isinstance(described, dict) else {}
+    blocks = written.get("clusters")
+    named = blocks if isinstance(blocks, dict | list) else ()
+    missing = [name for name in named if isinstance(name, str) and name.strip() and name not in clusters]
+    if len(missing) < len(named) or len(missing) > PLACES_SHOWN:
+        return []
+    return [_no_cluster(name, clusters, with_hint=True) for name in missing]
+
+
 def _no_cluster(name: str, clusters: Collection[str], *, with_hint: bool) -> DescriptionProblem:
     from cigri.jdl.problems import did_you_mean
 

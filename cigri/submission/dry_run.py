@@ -27,6 +27,7 @@ from cigri.submission.cluster_placement import (
     place_on_all_clusters,
     place_on_eligible_clusters,
     unheard,
+    unknown_clusters,
 )
 from cigri.submission.driver_checks import task_peaks
 from cigri.submission.feedback import SubmissionFeedback
@@ -95,6 +96,7 @@ def check_submission(
     nothing = ExaminedDescription(None, [], 0, [], clusters)
     description = _parse(described, beside, wishes, remarks)
     if description is None:
+        remarks.problems += unknown_clusters(described, clusters) if database and not wishes.is_local else []
         return nothing
     missing: list[str] = []
     if database:

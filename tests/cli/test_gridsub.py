@@ -122,6 +122,19 @@ def test_several_descriptions_are_several_campaigns(grid: Database, tmp_path: Pa
 
 
 @BOTH_WAYS
+def test_a_misspelled_field_and_an_unknown_cluster_are_told_together(grid: Database, capsys: Capture) -> None:
+    wrong = described(exec_file=None, exec_fiel="$HOME/run", clusters={"dahuu": {}})
+    assert main(["-j", wrong]) == 1
+    said = capsys.readouterr().err
+    for part in ("exec_fiel: unknown field (did you mean 'exec_file'?)", ": exec_file: is missing"):
+        assert part in said
+    assert "clusters.dahuu: there is no such cluster (did you mean 'dahu'?" in said
+    assert main(["-j", described(exec_fiel="x", clusters={"dahuu": {}, "dahu": {}})]) == 1
+    assert "dahuu" not in capsys.readouterr().err  # it would be left out
+    assert stored(grid) == []
+
+
+@BOTH_WAYS
 def test_nothing_is_stored_when_one_of_several_is_wrong(grid: Database, tmp_path: Path, capsys: Capture) -> None:
     wrong = described(nam="x", walltime="banana")
     faraway = described(clusters={"dahuu": {}, "moon": {}})

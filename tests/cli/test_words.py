@@ -33,7 +33,7 @@ def test_an_ended_campaign_has_one_throughput(run: Run, database: Database, dahu
         set_time(conn, NOON + timedelta(hours=2))
         close_campaigns(conn)
     shown = run(campaign).out
-    assert "Throughput:    3.0 jobs/h\n" in shown
+    assert "Throughput:    3.0 tasks/h\n" in shown
     assert shown.splitlines()[-1].split()[10:12] == ["3.0", "10"]
     (told,) = run(campaign, "--json").json
     assert (told["throughput"], told["clusters"][0]["throughput"]) == (3.0, 3.0)

@@ -44,8 +44,8 @@ ESCAPE = re.compile(r"\x1b\[[0-9?]*[A-Za-z]")
 VOLATILE = (
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "DATE"),
     (r"\b\d+(\.\d+)? (d|h|min|s)\b( \d+ (h|min|s)\b)?( ago)?", "DURATION"),
-    (r", \d+(\.\d+)? jobs/h", ""),  # of a campaign that is watched, once it is forecast
-    (r"\b\d+(\.\d+)? jobs/h", "RATE"),
+    (r", \d+(\.\d+)? tasks/h", ""),  # of a campaign that is watched, once it is forecast
+    (r"\b\d+(\.\d+)? tasks/h", "RATE"),
     (r"\(\d+(\.\d+)? [KMG]?B/s\)", "SPEED"),
     (r"Forecasts: [^\n]*\n", ""),  # of a campaign that lasted long enough to be foretold
     (r"`gridstat -j \d+", "gridstat -j JOB"),

@@ -98,7 +98,7 @@ def test_what_fails_on_one_cluster_is_tried_there_again_and_told_with_its_words(
     line = next(line for line in gridstat_of(test).out.splitlines() if line.startswith("there"))
     assert "failed" in line
     assert "failure, exit code 5; stderr ends: no licence" in line
-    assert "Jobs/h" not in gridstat_of(test).out
+    assert "Tasks/h" not in gridstat_of(test).out
     (Path(two.place) / "fixed").touch()
     with two.database.begin() as conn:
         failed = conn.execute(text("SELECT id FROM events WHERE code = 'TASK_FAILED'")).scalars().all()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from cigri.api_models.changes import ActionResult
+from cigri.cli.campaign_names import OF_CAMPAIGNS, campaign_ids
 from cigri.cli.command import DONE, FAILED, CommandParser, escape_text, ids, print_error, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.dispatch import GridClient
@@ -20,8 +21,10 @@ Action = Callable[[GridClient, int], ActionResult]
 
 def add_targets(parser: CommandParser, verb: str) -> None:
     """Campaigns, as words or with -c, or jobs with -j; and how the answer is given. `verb`: what is done to jobs."""
-    parser.add_argument("campaigns", nargs="*", type=ids, metavar="ID", help="campaigns: 3, or 3,5, or 3-7")
-    parser.add_argument("-c", "--campaign", action="append", type=ids, metavar="ID", default=[], help="the same")
+    parser.add_argument("campaigns", nargs="*", type=campaign_ids, metavar="ID", help=OF_CAMPAIGNS)
+    parser.add_argument(
+        "-c", "--campaign", action="append", type=campaign_ids, metavar="ID", default=[], help="the same"
+    )
     parser.add_argument(
         "-j", "--job", action="append", type=ids, metavar="ID", default=[], help=f"{verb} this job instead"
     )

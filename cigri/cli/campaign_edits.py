@@ -7,7 +7,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cigri.cli.command import DONE, LONGEST_ID, CommandParser, ids, print_error, print_json, told_even_if_lost
+from cigri.cli.campaign_names import campaign_ids
+from cigri.cli.command import DONE, LONGEST_ID, CommandParser, print_error, print_json, told_even_if_lost
 from cigri.cli.description_source import DescriptionSource
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.campaign_changes import resubmit_tasks, set_priority
@@ -102,7 +103,7 @@ def change_priority(campaign_id: int, priority: int, output: str) -> None:
 def add_options(parser: CommandParser) -> None:
     """`--resubmit` and what says which tasks, of which at most one may be given."""
     parser.add_argument(
-        "--resubmit", type=ids, metavar="ID", help="do failed tasks of this campaign again, all of them"
+        "--resubmit", type=campaign_ids, metavar="ID", help="do failed tasks of this campaign again, all of them"
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--failed", action="store_true", help="with --resubmit: all that failed, as without it")

@@ -6,6 +6,7 @@ from itertools import starmap
 from typing import Any
 
 from cigri.api_models.events import EventView
+from cigri.cli.campaign_names import OF_CAMPAIGNS, campaign_ids
 from cigri.cli.command import DONE, FAILED, CommandParser, command, escape_text, ids, print_error, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.audit import audit_trail
@@ -51,8 +52,10 @@ def _together(*groups: list[list[int]]) -> set[int]:
 
 def _parser() -> CommandParser:
     parser = CommandParser("gridevents", "Show what went wrong, and say that it is fixed.", EXAMPLES)
-    parser.add_argument("campaigns", nargs="*", type=ids, metavar="ID", help="campaigns: 3, or 3,5, or 3-7")
-    parser.add_argument("-c", "--campaign", action="append", type=ids, metavar="ID", default=[], help="the same")
+    parser.add_argument("campaigns", nargs="*", type=campaign_ids, metavar="ID", help=OF_CAMPAIGNS)
+    parser.add_argument(
+        "-c", "--campaign", action="append", type=campaign_ids, metavar="ID", default=[], help="the same"
+    )
     parser.add_argument("-g", "--global", action="store_true", dest="is_global", help="events of clusters and the grid")
     parser.add_argument("-e", "--event", action="append", type=ids, metavar="ID", default=[], help="only this event")
     parser.add_argument("-f", "--fix", action="store_true", help="close them")

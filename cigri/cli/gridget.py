@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cigri.api_models.campaigns import CampaignDetail
 from cigri.api_models.files import TaskOutputSummary
+from cigri.cli.campaign_names import campaign_ids
 from cigri.cli.command import DONE, FAILED, CommandParser, command, ids, print_error
 from cigri.cli.download_progress import DownloadProgress
 from cigri.cli.grid_client import open_grid
@@ -74,7 +75,7 @@ def main(argv: list[str]) -> int:
 
 def _parse(argv: list[str]) -> Namespace:
     parser = CommandParser("gridget", "Bring what the tasks of a campaign wrote to one directory.", EXAMPLES)
-    parser.add_argument("id", metavar="ID", type=_one, help="the campaign")
+    parser.add_argument("id", metavar="ID", type=_one, help="the campaign: an id, a name, or last")
     parser.add_argument("directory", metavar="DIR", type=Path, nargs="?", help="where to; usually campaign-ID")
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument("--failed", action="store_true", help="only of tasks that failed")
@@ -117,7 +118,7 @@ def _elsewhere(tasks: Sequence[TaskOutputSummary]) -> str:
 
 
 def _one(text: str) -> int:
-    named = ids(text)
+    named = campaign_ids(text)
     if len(named) != 1:
         raise ArgumentTypeError("it is one campaign")
     return named[0]

@@ -4,7 +4,8 @@ from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterator, Sequence
 
 from cigri.api_models.subscriptions import CreatedSubscription, SubscriptionView
-from cigri.cli.command import DONE, FAILED, CommandParser, command, ids, print_error, print_json, told_even_if_lost
+from cigri.cli.campaign_names import campaign_ids
+from cigri.cli.command import DONE, FAILED, CommandParser, command, print_error, print_json, told_even_if_lost
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.dispatch import GridClient
@@ -57,7 +58,9 @@ def _parser() -> CommandParser:
         "-x", "--exec", action="append", metavar="COMMAND", default=[], help="run this on the grid's host"
     )
     parser.add_argument("-w", "--webhook", action="append", metavar="URL", default=[], help="send a POST there")
-    parser.add_argument("-c", "--campaign", action="append", type=ids, metavar="ID", default=[], help="of these only")
+    parser.add_argument(
+        "-c", "--campaign", action="append", type=campaign_ids, metavar="ID", default=[], help="of these only"
+    )
     parser.add_argument(
         "-s",
         "--severity",

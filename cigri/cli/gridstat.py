@@ -4,13 +4,13 @@ from argparse import ArgumentTypeError, Namespace
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from cigri.cli.campaign_names import OF_CAMPAIGNS, campaign_ids
 from cigri.cli.command import (
     DONE,
     FAILED,
     LONGEST_ID,
     CommandParser,
     command,
-    ids,
     print_error,
     print_json,
 )
@@ -74,8 +74,10 @@ def main(argv: list[str]) -> int:
 
 def _parse(argv: list[str]) -> Namespace:
     parser = CommandParser("gridstat", "Show how campaigns, tasks and jobs stand.", EXAMPLES)
-    parser.add_argument("ids", metavar="ID", nargs="*", type=ids, help="campaigns: 3, or 3,5, or 3-7")
-    parser.add_argument("-c", "--campaign", metavar="ID", action="append", type=ids, default=[], help="the same")
+    parser.add_argument("ids", metavar="ID", nargs="*", type=campaign_ids, help=OF_CAMPAIGNS)
+    parser.add_argument(
+        "-c", "--campaign", metavar="ID", action="append", type=campaign_ids, default=[], help="the same"
+    )
     parser.add_argument("-a", "--all", action="store_true", help="list campaigns that have ended as well")
     parser.add_argument("-u", "--username", metavar="USER", default="", help="only campaigns of this user")
     view = parser.add_mutually_exclusive_group()

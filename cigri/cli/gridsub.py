@@ -7,7 +7,8 @@ from functools import partial
 from cigri.backend_options import read_choices
 from cigri.cli import backend_options, campaign_edits
 from cigri.cli.campaign_edits import add_tasks, change_priority, read_priority
-from cigri.cli.command import DONE, CommandParser, command, ids
+from cigri.cli.campaign_names import campaign_ids
+from cigri.cli.command import DONE, CommandParser, command
 from cigri.cli.description_source import DescriptionSource
 from cigri.cli.inline_command import add_options, command_source, split_command
 from cigri.cli.submitting import submit
@@ -19,7 +20,7 @@ EXAMPLES = """\
   gridsub --simulate campaign.json       see when it would end, submit nothing
   generate | gridsub                     read the description from a pipe
   gridsub -- ./ising.sh {beta} --sweep beta=0.1:1:0.1   no description: a command, run in this directory
-  gridsub --table runs.csv -- ./solve --mesh {mesh}     a task for each row; {mesh} is a column
+  gridsub --table runs.csv -- ./solve {mesh}          a task for each row; {mesh} is a column
   gridsub -b '-p fast -c 4' campaign.json  options of the batch system, which override the description's
   gridsub --after 12 --after 13:same solve.yaml  wait for campaign 12, and task by task for campaign 13
   gridsub -b -h                          what options each batch system takes
@@ -71,7 +72,7 @@ def _parser() -> CommandParser:
         "-b", "--backend", action="append", metavar="[CLUSTER:]OPTIONS",
         help="options in the batch system's own spelling, for all clusters of the campaign or one; -b -h lists them",
     )  # fmt: skip
-    parser.add_argument("-c", "--campaign", type=ids, metavar="ID", help="add tasks to this campaign")
+    parser.add_argument("-c", "--campaign", type=campaign_ids, metavar="ID", help="add tasks to this campaign")
     parser.add_argument("-F", "--jobfile", dest="more", action="append", type=file, metavar="FILE", help="tasks for -c")
     parser.add_argument("-J", "--jsonjob", dest="more", action="append", type=text, metavar="JSON", help="tasks for -c")
     parser.add_argument(

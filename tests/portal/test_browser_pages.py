@@ -28,6 +28,7 @@ PAGES = [
     "/campaigns/1/tasks/0",
     "/jobs/1/output",
     "/submit",
+    "/submit?example=table",
     "/events",
     "/events?of=grid&closed=1",
     "/clusters",

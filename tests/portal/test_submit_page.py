@@ -14,6 +14,7 @@ from cigri.identity.callers import AccessScope
 from cigri.tables.campaigns import Campaign
 from cigri.tables.clusters import Cluster
 from modules.portal.pages.submit import LONGEST_SUBMISSION
+from modules.portal.rendering.example_drafts import EXAMPLE_DRAFTS
 from modules.portal.upload_limiter import MOST_UPLOADS
 from tests.portal.browser import Browser, Page, signed_in
 from tests.portal.conftest import HOSTILE, Served
@@ -21,6 +22,7 @@ from tests.portal.raw import Line
 from tests.portal.test_attacks import contents
 from tests.waiting import looks
 
+AREA = re.compile(r"<textarea[^>]*>\n?(.*?)</textarea>", re.DOTALL)
 KEY = re.compile(r'name="key" value="(\w+)"')
 PLAIN = "name: n\nexec_file: run\nclusters: {dahu: {}}\n"
 FORETOLD = 120.0  # seconds
@@ -28,10 +30,12 @@ NEW = 4
 """The number of the next campaign."""
 
 
-def send(browser: Browser, path: str, described: str, *, page: Page | None = None, lines: str = "") -> Page:
+def send(
+    browser: Browser, path: str, described: str, *, page: Page | None = None, lines: str = "", kind: str = ""
+) -> Page:
     page = page or browser.get("/submit")
     (key,) = KEY.findall(page.text)
-    return browser.post(path, {"proof": page.proof, "key": key, "described": described, "lines": lines})
+    return browser.post(path, {"proof": page.proof, "key": key, "described": described, "lines": lines, "kind": kind})
 
 
 def campaigns(database: Database) -> int:
@@ -104,10 +108,76 @@ def test_what_is_well_is_shown_and_not_stored(browser: Browser, web: Served) -> 
     before = contents(web.database)
     page = browser.get("/submit")
     told = send(browser, "/submit/check", PLAIN, page=page, lines="-x 1\n-x 2")
-    assert "It can be submitted 2 tasks. The first ones would run: on dahu" in told.words
-    assert "run -x 1" in told.words
+    assert "It can be submitted 2 tasks. The first ones: on dahu" in told.words
+    assert "task 0 runs: " in told.words
+    assert "run -x 1 task 1 runs: " in told.words
     assert KEY.findall(told.text) == KEY.findall(page.text), "it still makes one campaign"
     assert contents(web.database) == before
+
+
+NAMED = "name: n\nexec_file: run {mesh} -s {seed}\nclusters: {dahu: {}}\n"
+ROWS = [{"mesh": "big wing", "seed": "1", "note": "x"}, {"mesh": "plane", "seed": "2", "note": ""}]
+
+
+@pytest.mark.parametrize(
+    ("described", "lines", "kind"),
+    [
+        (NAMED, 'mesh,seed,note\r\n"big wing",1,x\r\nplane,2,\r\n', ".csv"),
+        (NAMED, "mesh\tseed\tnote\nbig wing\t1\tx\nplane\t2\t\n", ".tsv"),
+        (NAMED, "\n".join(map(json.dumps, ROWS)), ".jsonl"),
+        (NAMED + "param_file: ~/runs.csv", "mesh,seed,note\nbig wing,1,x\nplane,2,", ""),
+        (NAMED + "param_file: lines.txt", "mesh,seed,note\nbig wing,1,x\nplane,2,", ".csv"),
+    ],
+    ids=["csv", "tsv", "json", "as param_file says", "as the form says"],
+)
+def test_rows_of_a_table_are_tasks(described: str, lines: str, kind: str, browser: Browser, web: Served) -> None:
+    told = send(browser, "/submit/check", described, lines=lines, kind=kind).words
+    assert re.search(r"2 tasks\. .* task 0 runs: \S*run 'big wing' -s 1 task 1 runs: \S*run plane -s 2", told), told
+    send(browser, "/submit", described, lines=lines, kind=kind)
+    assert parameters(web.database) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("mesh,seed\nwing,1\nplane\n", "parameters.csv line 3 : its cells are 1, and the columns 2: mesh, seed"),
+        ("mesh,mesh\nwing,1\n", "parameters.csv line 1 : the column 'mesh': it is there twice"),
+        ("mesh,size\nwing,1\n", "{seed}"),
+    ],
+    ids=["short", "twice", "missing"],
+)
+def test_what_is_wrong_with_a_table_is_told_by_its_lines(lines: str, said: str, browser: Browser, web: Served) -> None:
+    before = contents(web.database)
+    told = send(browser, "/submit", NAMED, lines=lines, kind=".csv")
+    assert ("It would be refused" in told.words, said in told.words) == (True, True), told.words
+    assert '<option value=".csv" selected>' in told.text, "what was chosen stays"
+    assert contents(web.database) == before
+
+
+def test_a_table_below_other_parameters_is_refused(browser: Browser) -> None:
+    told = send(browser, "/submit/check", NAMED + "nb_jobs: 3", lines="mesh,seed\nwing,1", kind=".csv")
+    assert "nb_jobs : is given, and parameters beside it" in told.words
+
+
+def test_lines_of_an_unknown_kind_are_refused(browser: Browser) -> None:
+    told = send(browser, "/submit/check", NAMED, lines="a", kind=".xlsx")
+    assert (told.status, "kind '.xlsx' of lines is not known" in told.words) == (400, True)
+
+
+@pytest.mark.parametrize("name", EXAMPLE_DRAFTS)
+def test_an_example_can_be_submitted_as_it_is(name: str, browser: Browser, web: Served) -> None:
+    assert f'href="/submit?example={name}"' in browser.get("/submit").text
+    form = browser.get(f"/submit?example={name}")
+    text, lines = map(unescape, AREA.findall(form.text))
+    (kind,) = re.findall(r'<option value="([^"]*)" selected>', form.text)
+    told = send(browser, "/submit/check", text, page=form, lines=lines, kind=kind)
+    assert ("It can be submitted" in told.words, "task 0 runs:" in told.words) == (True, True), told.words
+    assert send(browser, "/submit", text, page=form, lines=lines, kind=kind).status == 303
+
+
+def test_an_example_that_there_is_not_is_refused(browser: Browser) -> None:
+    told = browser.get("/submit?example=perhaps")
+    assert (told.status, "there is no example 'perhaps'; there are words, table" in told.words) == (404, True)
 
 
 def simulated(browser: Browser, described: str) -> Page:
@@ -124,10 +194,10 @@ def simulated(browser: Browser, described: str) -> Page:
 def test_when_it_would_end_is_foretold_and_nothing_is_stored(browser: Browser, web: Served) -> None:
     before = contents(web.database)
     told = simulated(browser, PLAIN + "duration: 60\nparams: [a, b]")
-    assert "If it were submitted now Expected end:" in told.words
+    assert "If it were submitted now Assumed: one task takes 1 min , from the duration in the description" in told.words
+    assert "under way on the grid now. Expected end:" in told.words
     assert "90 % between:" in told.words
     assert "dahu 100 % of 2" in told.words
-    assert "from the duration in the description" in told.words
     assert contents(web.database) == before
 
 
@@ -202,9 +272,6 @@ def test_a_user_sends_a_few_forms_at_a_time(path: str, browser: Browser, web: Se
     for line in lines:
         line.close()
     assert any(not is_refused() for _ in looks())
-
-
-AREA = re.compile(r"<textarea[^>]*>\n?(.*?)</textarea>", re.DOTALL)
 
 
 @pytest.mark.parametrize(

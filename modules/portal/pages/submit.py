@@ -18,11 +18,12 @@ from cigri.endpoints.request_bodies import SpooledBody, as_body
 from cigri.endpoints.submissions import check_campaign, simulate_campaigns, submit_campaign
 from cigri.errors import DescriptionError, DescriptionProblem, IdempotencyKeyReused, SimulationFailed, TooManyRequests
 from cigri.identity.callers import Caller
-from cigri.jdl.parsing import read_description, without_params
 from modules.portal.deferred_responses import ResponsePending
-from modules.portal.parameter_limits import PlainNumber
+from modules.portal.parameter_limits import PlainNumber, PlainText
 from modules.portal.rendering.description_text import FormText, fill_form
+from modules.portal.rendering.example_drafts import EXAMPLE_DRAFTS, ExampleDraft, find_example
 from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_fields, see
+from modules.portal.rendering.submission_draft import LINE_KINDS, SubmissionDraft, require_kind
 from modules.portal.upload_limiter import arriving
 
 LONGEST_SUBMISSION = 1_000_000  # bytes; each byte that is no letter or figure counts three
@@ -38,33 +39,21 @@ class DraftSimulation(NamedTuple):
     simulation: SimulationView | None
 
 
-class SubmissionDraft(NamedTuple):
-    """What stands in the form; `key`: it makes one campaign, however often it is sent."""
-
-    described: str
-    lines: str
-    key: str
-
-    def values(self) -> list[object]:
-        """As they are sent to the endpoint; raise DescriptionError where the text breaks."""
-        described = read_description(self.described, None)
-        if lines := [line for line in self.lines.splitlines() if line.strip()]:
-            return [described, *lines]
-        described, params = without_params(described)
-        return [described, *params]
-
-
 def add_to(app: FastAPI, site: PageRenderer) -> None:
-    """/submit, with ?like=ID for a draft like that campaign; its form is judged, foretold, or submitted."""
+    """/submit, with ?like=ID for a draft like that campaign, ?example=NAME for one like that; what its form is for."""
 
-    def submit_page(request: Request, like: PlainNumber | None = None, rename: bool = False) -> Response:
+    def submit_page(
+        request: Request, like: PlainNumber | None = None, rename: bool = False, example: PlainText = ""
+    ) -> Response:
         caller = site.visitor(request)
         submit_campaign.require(caller)
         if like is None:
-            return show(request, caller, SubmissionDraft("", "", _new_key()), None, [])
+            begun = find_example(example) if example else ExampleDraft("", "")
+            draft = SubmissionDraft(begun.described, begun.lines, begun.kind, _new_key())
+            return show(request, caller, draft, None, [])
         with site.grid(caller).snapshot() as grid:
             text = _like(grid, like, rename)
-        draft = SubmissionDraft(text.described, text.lines, _new_key())
+        draft = SubmissionDraft(text.described, text.lines, "", _new_key())
         return show(request, caller, draft, None, [], without_parameters_of=None if text.is_whole else like)
 
     async def check_draft(request: Request) -> Response:
@@ -134,6 +123,9 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
             "submit.html",
             caller,
             draft=draft,
+            examples=EXAMPLE_DRAFTS,
+            kinds=LINE_KINDS,
+            longest=LONGEST_SUBMISSION,
             checked=checked,
             foretold=foretold,
             unforetold=unforetold,
@@ -175,7 +167,8 @@ def _simulation(site: PageRenderer, caller: Caller, draft: SubmissionDraft) -> S
 
 def _draft(form: dict[str, str]) -> SubmissionDraft:
     """A form without a key is sent as one that has never been sent."""
-    return SubmissionDraft(form.get("described", ""), form.get("lines", ""), form.get("key") or _new_key())
+    kind, key = require_kind(form.get("kind", "")), form.get("key") or _new_key()
+    return SubmissionDraft(form.get("described", ""), form.get("lines", ""), kind, key)
 
 
 def _new_key() -> str:

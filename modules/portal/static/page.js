@@ -46,6 +46,14 @@ function listen(address) {
     document.addEventListener("focusout", () => setTimeout(renew));
 }
 
+// What was typed on the page of a submission (draft.js) has become a campaign, or is nobody else's.
+function dropDraft() {
+    const cameFrom = document.referrer && new URL(document.referrer).pathname;
+    if (location.pathname.startsWith("/campaigns/") && cameFrom.startsWith("/submit")) sessionStorage.removeItem("draft");
+    document.querySelector("form.who")?.addEventListener("submit", () => sessionStorage.removeItem("draft"));
+}
+
 writeTimes(document);
 keepRows();
+dropDraft();
 if (document.body.dataset.changes) listen(document.body.dataset.changes);

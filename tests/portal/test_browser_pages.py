@@ -104,6 +104,19 @@ def test_what_is_refused_is_told_in_a_page(browser: Browser) -> None:
     assert browser.get("/nothing").status == 404
 
 
+@pytest.mark.parametrize("path", PAGES)
+def test_words_that_an_address_may_not_have_are_refused(path: str, browser: Browser) -> None:
+    told = browser.get(f"{path}{'&' if '?' in path else '?'}ended=1")
+    assert (told.status, "'ended' in the address is not known here; " in told.words) == (400, True), told.words
+
+
+def test_it_is_said_which_words_an_address_may_have(browser: Browser) -> None:
+    home, one = browser.get("/?ended=1").words, browser.get("/campaigns/1?number=1").words
+    assert "there are user, name, project, state, order, after" in home
+    assert "there are state, cluster, exit_code, node, parameter, first, last, after, order" in one
+    assert "this page takes none" in browser.get("/clusters?x=1").words
+
+
 def test_programs_are_told_as_json(browser: Browser) -> None:
     told = browser.get("/?order=perhaps", Accept="*/*")
     assert told.headers["content-type"] == "application/problem+json"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
@@ -20,6 +20,7 @@ from cigri.errors import UsageError
 from cigri.identity.callers import Caller
 from modules.portal.authentication import BY_SESSION
 from modules.portal.browser_sessions import PROOF_FIELD
+from modules.portal.rendering.page_queries import refuse_unknown
 from modules.portal.rendering.template_filters import FILTERS
 from modules.portal.services import PortalServices
 
@@ -84,8 +85,9 @@ def open_templates() -> Environment:
 
 
 def add_page(app: FastAPI, path: str, method: str, serve: Callable[..., Response | Awaitable[Response]]) -> None:
-    """It is called as its function is, in metrics too."""
-    app.add_api_route(path, serve, methods=[method], include_in_schema=False, response_model=None)
+    """It is called as its function is, in metrics too; words that the address of a GET may not have are refused."""
+    before = [Depends(refuse_unknown(path, serve))] if method == "GET" else []
+    app.add_api_route(path, serve, methods=[method], include_in_schema=False, response_model=None, dependencies=before)
 
 
 def add_static(app: FastAPI) -> None:

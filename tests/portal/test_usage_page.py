@@ -1,17 +1,18 @@
 """The page of use: clusters over the last hours, users now, and what came of what has run."""
 
+import re
 from datetime import timedelta
 
 import pytest
 from sqlalchemy import delete, text, update
 
 from cigri.api_models.clusters import ClusterUsagePeriod
-from cigri.api_models.metrics import AccountingEntry, OutcomeMetric
+from cigri.api_models.metrics import OutcomeMetric
 from cigri.formats.units import HOUR
 from cigri.states import Outcome
 from cigri.tables.clusters import ClusterUsage
 from cigri.tables.jobs import Accounting
-from modules.portal.pages.usage import ClusterCoreHours, MeanClusterUse, UserCoreHours, hours_by_user, mean_use, work_of
+from modules.portal.pages.usage import ClusterCoreHours, MeanClusterUse, mean_use, work_of
 from modules.portal.rendering.chart_table import ChartRow
 from modules.portal.rendering.usage_chart import own_cores_chart
 from tests.factories import NOON, submitted_jobs
@@ -94,36 +95,73 @@ def test_what_ended_well_is_told_apart() -> None:
     assert work_of(ends) == [ClusterCoreHours("a", 3, 5), ClusterCoreHours("b", 0, 1)]
 
 
-def test_core_hours_are_told_by_user(browser: Browser, web: Served) -> None:
+@pytest.fixture
+def used_grid(web: Served) -> Served:
     with web.database.begin() as conn:
         conn.execute(delete(Accounting))
-    assert "Nothing has ended in this time." in browser.get("/usage").words
-    with web.database.begin() as conn:
         conn.execute(
             text(
-                "INSERT INTO accounting (day, grid_user, project, cluster, outcome, is_replica, jobs, core_seconds)"
-                " VALUES (now() - interval '40 days', 'bob', '', 'dahu', 'success', false, 7, 7200),"
-                " (now(), 'alice', 'astro', 'dahu', 'preempted', false, 1, 1800)"
+                "INSERT INTO accounting"
+                " (day, grid_user, project, cluster, outcome, is_replica, jobs, core_seconds, asked)"
+                " VALUES (now() - interval '40 days', 'bob', '', 'dahu', 'success', false, 7, 7200, 9000),"
+                " (now(), 'alice', 'astro', 'dahu', 'preempted', false, 1, 1800, 3600),"
+                " (now(), 'alice', '=1+1', 'luke', 'failure', false, 2, 3600, 3600),"
+                " (now(), 'alice', '=1+1', 'luke', 'success', true, 1, 360, 3600)"
             )
         )
+    return web
+
+
+def test_core_hours_are_told_by_user_and_cluster_with_their_sum(browser: Browser, used_grid: Served) -> None:
     told = browser.get("/usage").words
-    assert ("alice dahu 1 0.0 0.5 0.0" in told, "bob dahu" in told) == (True, False)
-    assert "bob dahu 7 2.0 0.0 0.0 alice dahu 1 0.0 0.5 0.0" in browser.get("/usage?days=50").words
+    assert "alice luke 3 0.0 1.0 0.0 0.1 1.1 2.0 alice dahu 1 0.0 0.0 0.5 0.0 0.5 1.0" in told
+    assert "all together 4 0.0 1.0 0.5 0.1 1.6 3.0" in told
+    assert "bob dahu" not in told
+    assert "bob dahu 7 2.0 0.0 0.0 0.0 2.0 2.5 alice luke" in browser.get("/usage?days=50").words, "most first"
     assert browser.get("/usage?days=0").status == 400
 
 
-def test_who_used_most_stands_first() -> None:
-    accounted = [
-        AccountingEntry("alice", "", "a", 1, HOUR, 0, 0),
-        AccountingEntry("alice", "astro", "a", 2, 0, HOUR, 0),
-        AccountingEntry("bob", "", "a", 1, HOUR, 0, 0),
-        AccountingEntry("bob", "", "b", 1, 0, 0, 2 * HOUR),
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [
+        ("project", "reserved =1+1 3 0.0 1.0 0.0 0.1 1.1 2.0 astro 1 0.0 0.0 0.5 0.0 0.5 1.0 all together 4"),
+        ("user", "reserved alice 4 0.0 1.0 0.5 0.1 1.6 3.0 Core-hours"),
+        ("cluster,project", "project cluster jobs that ended"),
+    ],
+)
+def test_core_hours_are_told_by_what_one_chooses(by: str, said: str, browser: Browser, used_grid: Served) -> None:
+    assert said in browser.get(f"/usage?by={by}").words
+
+
+def test_days_of_core_hours_stand_in_their_order(browser: Browser, used_grid: Served) -> None:
+    days = re.findall(r'data-label="day">([^<]+)<', browser.get("/usage?by=day&days=50").text)
+    assert (len(days), days) == (2, sorted(days))
+
+
+def test_core_hours_come_as_csv_that_no_spreadsheet_runs(browser: Browser, used_grid: Served) -> None:
+    (address,) = re.findall(r'href="(/usage/core-hours[^"]+)"', browser.get("/usage?by=project&days=50").text)
+    told = browser.get(address.replace("&amp;", "&"))
+    assert told.headers["content-type"] == "text/csv; charset=utf-8"
+    assert told.headers["content-disposition"] == 'attachment; filename="core-hours-by-project-50-days.csv"'
+    assert told.text.splitlines() == [
+        "project,jobs,well,failed,lost,replicas,asked",
+        ",7,2.00,0.00,0.00,0.00,2.50",
+        "'=1+1,3,0.00,1.00,0.00,0.10,2.00",
+        "astro,1,0.00,0.00,0.50,0.00,1.00",
     ]
-    assert hours_by_user(accounted) == [
-        UserCoreHours("bob", "b", 1, 0, 0, 2),
-        UserCoreHours("bob", "a", 1, 1, 0, 0),
-        UserCoreHours("alice", "a", 3, 1, 1, 0),
-    ]
+
+
+@pytest.mark.parametrize("path", ["/usage", "/usage/core-hours.csv"])
+def test_what_tells_nothing_apart_is_refused(path: str, browser: Browser) -> None:
+    told = browser.get(f"{path}?by=colour")
+    assert (told.status, "'colour' groups nothing" in told.words) == (400, True)
+
+
+def test_nothing_used_is_said(browser: Browser, web: Served) -> None:
+    with web.database.begin() as conn:
+        conn.execute(delete(Accounting))
+    told = browser.get("/usage").words
+    assert ("Nothing has ended in this time." in told, "all together" in told) == (True, False)
 
 
 def test_names_of_campaigns_are_no_part_of_it(browser: Browser) -> None:

@@ -11,18 +11,23 @@ from starlette.responses import Response
 
 from cigri.api_models.campaigns import CampaignView
 from cigri.api_models.clusters import ClusterUsagePeriod
-from cigri.api_models.metrics import AccountingEntry, OutcomeMetric
+from cigri.api_models.metrics import OutcomeMetric
 from cigri.endpoints.campaigns import campaigns
 from cigri.endpoints.clusters import PERIODS, cluster_usage
-from cigri.endpoints.metrics import accounting, figures
+from cigri.endpoints.dispatch import InProcessClient
+from cigri.endpoints.metrics import figures, used_work
 from cigri.endpoints.paging import walk
 from cigri.formats.units import HOUR
+from cigri.formats.usage_groups import read_groups
 from cigri.states import Outcome
+from modules.portal.parameter_limits import PlainText
+from modules.portal.rendering.core_hours import GROUPINGS, CoreHourRow, list_core_hours, sum_up, write_core_hours
 from modules.portal.rendering.page_renderer import PageRenderer, add_page
 from modules.portal.rendering.usage_chart import own_cores_chart
 
 USUAL_HOURS = 24.0
 USUAL_DAYS = 30
+USUAL_GROUPS = "user,cluster"
 MOST_OPEN_CAMPAIGNS = 10_000  # open ones, of everybody
 
 
@@ -45,17 +50,6 @@ class ClusterCoreHours(NamedTuple):
     lost: float
 
 
-class UserCoreHours(NamedTuple):
-    """Core-hours of a user's jobs on a cluster."""
-
-    user: str
-    cluster: str
-    jobs: int
-    well: float
-    lost: float
-    replicas: float
-
-
 class UserActivity(NamedTuple):
     """What a user has on the grid now."""
 
@@ -67,26 +61,46 @@ class UserActivity(NamedTuple):
 
 
 def add_to(app: FastAPI, site: PageRenderer) -> None:
-    """/usage, with ?hours=N for how far back clusters are told, and ?days=N for core-hours."""
+    """/usage, with ?hours=N for how far back clusters are told, ?days=N and by=WHAT for core-hours; those as CSV."""
 
-    def usage_page(request: Request, hours: float = USUAL_HOURS, days: int = USUAL_DAYS) -> Response:
+    def usage_page(
+        request: Request, hours: float = USUAL_HOURS, days: int = USUAL_DAYS, by: PlainText = USUAL_GROUPS
+    ) -> Response:
         caller = site.visitor(request)
         grid = site.grid(caller)
         full, told = grid.call(cluster_usage, hours=hours), grid.call(figures)
+        rows, groups = _core_hours(grid, days, by)
         return site.show(
             request,
             "usage.html",
             caller,
             hours=hours,
             days=days,
-            hours_of=hours_by_user(grid.call(accounting, days=days)),
+            by=by,
+            groups=groups,
+            groupings=GROUPINGS if by in GROUPINGS else {**GROUPINGS, by: by},
+            hours_of=rows,
+            sum=sum_up(rows),
             clusters=mean_use(full),
             chart=own_cores_chart(full, told.now, timedelta(hours=hours) / PERIODS),
             work=work_of(told.ended),
             users=shares_of(walk(grid, campaigns, MOST_OPEN_CAMPAIGNS, user="")),
         )
 
+    def core_hours_csv(request: Request, days: int = USUAL_DAYS, by: PlainText = USUAL_GROUPS) -> Response:
+        rows, groups = _core_hours(site.grid(site.visitor(request)), days, by)
+        named = {"Content-Disposition": f'attachment; filename="core-hours-by-{"-".join(groups)}-{days}-days.csv"'}
+        return Response(write_core_hours(rows, groups), media_type="text/csv", headers=named)
+
     add_page(app, "/usage", "GET", usage_page)
+    add_page(app, "/usage/core-hours.csv", "GET", core_hours_csv)
+
+
+def _core_hours(grid: InProcessClient, days: int, by: str) -> tuple[list[CoreHourRow], tuple[str, ...]]:
+    """The rows, and what tells them apart; the endpoint refuses words that tell nothing apart."""
+    used = grid.call(used_work, days=days, apart=by)
+    groups = read_groups(by)
+    return list_core_hours(used, groups), groups
 
 
 def mean_use(usage: Iterable[ClusterUsagePeriod]) -> list[MeanClusterUse]:
@@ -105,25 +119,6 @@ def work_of(ended: Iterable[OutcomeMetric]) -> list[ClusterCoreHours]:
     return [ClusterCoreHours(cluster, told[True], told[False]) for cluster, told in sorted(hours.items())]
 
 
-def hours_by_user(accounted: list[AccountingEntry]) -> list[UserCoreHours]:
-    """All projects of a user together; who used most first, and of each the cluster with most."""
-    told: dict[tuple[str, str], UserCoreHours] = {}
-    for work in accounted:
-        who = work.user, work.cluster
-        before = told.get(who, UserCoreHours(*who, 0, 0.0, 0.0, 0.0))
-        told[who] = UserCoreHours(
-            *who,
-            before.jobs + work.jobs,
-            before.well + work.well / HOUR,
-            before.lost + work.lost / HOUR,
-            before.replicas + work.replicas / HOUR,
-        )
-    together = defaultdict[str, float](float)
-    for hours in told.values():
-        together[hours.user] += _all_hours(hours)
-    return sorted(told.values(), key=lambda one: (-together[one.user], one.user, -_all_hours(one), one.cluster))
-
-
 def shares_of(listed: Iterable[CampaignView]) -> list[UserActivity]:
     """Who runs most first."""
     by_user = defaultdict[str, list[CampaignView]](list)
@@ -131,10 +126,6 @@ def shares_of(listed: Iterable[CampaignView]) -> list[UserActivity]:
         by_user[campaign.user].append(campaign)
     shares = [_share(user, theirs) for user, theirs in by_user.items()]
     return sorted(shares, key=lambda share: (-share.running, -share.in_jobs, share.user))
-
-
-def _all_hours(hours: UserCoreHours) -> float:
-    return hours.well + hours.lost + hours.replicas
 
 
 def _mean(cluster: str, told: list[ClusterUsagePeriod]) -> MeanClusterUse:

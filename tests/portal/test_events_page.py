@@ -121,3 +121,50 @@ def test_older_events_are_behind_a_link(browser: Browser, troubled: Served, monk
     (older,) = re.findall(r'href="([^"]+)" rel="next"', browser.get("/events?of=grid").text)
     told = browser.get(older.replace("&amp;", "&")).words
     assert ("dahu is away" in told, "answer 119" in told) == (True, False)
+
+
+@pytest.fixture
+def operator(troubled: Served) -> Browser:
+    """Who sees three open events of the grid."""
+    with troubled.database.begin() as conn:
+        put_events(conn, [trouble("NODE_SICK", "dahu-1", "it is sick"), trouble("NODE_SICK", "dahu-2", "it is sick")])
+    return signed_in(troubled.database, troubled.port, "root", AccessScope.OPERATE)
+
+
+def marks(page: Page) -> dict[str, str]:
+    return dict(re.findall(r'name="(mark-\d+)" value="([^"]+)"', page.text))
+
+
+def test_events_that_are_marked_are_closed_together(operator: Browser) -> None:
+    page = operator.get("/events?of=grid")
+    chosen = dict(list(marks(page).items())[:2])
+    told = operator.post("/events/fix?of=grid", {"proof": page.proof, "of": "grid", **chosen})
+    assert (told.status, told.headers["location"]) == (303, "/events?of=grid")
+    after = operator.get("/events?of=grid")
+    assert ("1 event, open" in after.words, "CLUSTER_UNREACHABLE" in after.words) == (True, True)
+    assert marks(after) == {}, "one alone has a button of its own"
+
+
+def test_all_events_of_a_page_are_closed_at_once(operator: Browser) -> None:
+    page = operator.get("/events?of=grid")
+    (ids,) = re.findall(r'id="close-all" name="ids" value="([^"]+)"', page.text)
+    assert "Close all on this page: 3 entries" in page.words
+    operator.post("/events/fix?of=grid", {"proof": page.proof, "of": "grid", "ids": ids})
+    assert "There is no open event." in operator.get("/events?of=grid").words
+
+
+def test_where_none_is_marked_none_is_closed(operator: Browser) -> None:
+    page = operator.get("/events?of=grid")
+    told = operator.post("/events/fix?of=grid", {"proof": page.proof, "of": "grid"})
+    assert (told.status, "no event is marked" in told.words) == (400, True)
+    assert "3 events, open" in operator.get("/events?of=grid").words
+
+
+def test_who_may_close_none_marks_none(operator: Browser, browser: Browser, web: Served) -> None:
+    page = browser.get("/events?of=grid")
+    assert ("3 events, open" in page.words, marks(page), "close-all" in page.text) == (True, {}, False)
+    before = contents(web.database)
+    chosen = marks(operator.get("/events?of=grid"))
+    proof = browser.get("/submit").proof
+    assert browser.post("/events/fix?of=grid", {"proof": proof, "of": "grid", **chosen}).status == 403
+    assert contents(web.database) == before

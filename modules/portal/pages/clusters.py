@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from cigri.api_models.clusters import ClusterStatus, ClusterUsagePeriod, ClusterView, QueueProperties
 from cigri.api_models.events import EventView
+from cigri.endpoints.cluster_changes import excluded_nodes
 from cigri.endpoints.clusters import A_DAY, DAY_PERIOD, PERIODS, cluster_day, cluster_usage, clusters, properties
 from cigri.endpoints.dispatch import SnapshotClient
 from cigri.endpoints.events import events
@@ -66,6 +67,7 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
             day, now = grid.call(cluster_day, cluster=name), grid.call(notices, user=caller.user).now
             queues = grid.call(properties, names=[name])
             opened = [event for event in _open_events(grid) if event.cluster == day.status.cluster.name]
+            excluded = grid.call(excluded_nodes, cluster=day.status.cluster.name) if caller.is_operator else []
         return site.show(
             request,
             "cluster.html",
@@ -75,6 +77,7 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
             chart=cluster_chart(day.status.cluster.name, day.usage, now, DAY_PERIOD),
             sessions=day.sessions,
             squares=squares_of(day.status.cluster, queues),
+            excluded=excluded,
             events=opened[::-1],
         )
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from cigri.api_models.events import EventView
 from cigri.cli.failures import group_events
 from cigri.endpoints.events import USUAL_EVENTS, event_counts, events, fix_events
-from cigri.errors import CigriError
+from cigri.errors import CigriError, UsageError
 from cigri.formats.id_ranges import format_ids
 from cigri.identity.callers import AccessScope, Caller
 from cigri.presentation.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
@@ -21,6 +21,8 @@ from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_
 MEANINGS_OF_CODES = CODES_OF_CAMPAIGNS | OF_THE_GRID
 MOST_EVENT_RANGES = 8
 GRID = "grid"
+MARK_FIELD = "mark-"
+"""How the fields begin that hold the events which are marked."""
 FixForm = Annotated[dict[str, str], Depends(read_form)]
 
 
@@ -49,11 +51,15 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
         caller = site.visitor(request)
         grid, is_global = site.grid(caller), of == GRID
         listed = grid.call(events, campaigns=campaigns, is_global=is_global, with_closed=closed, before=before)
+        entries = [_shown(alike) for alike in reversed(group_events(listed))]
+        still_open = [entry for entry in entries if not entry.last.closed_at]
         return site.show(
             request,
             "events.html",
             caller,
-            entries=[_shown(alike) for alike in reversed(group_events(listed))],
+            entries=entries,
+            open_entries=len(still_open),
+            all_open=",".join(entry.ids for entry in still_open),
             counts=grid.call(event_counts, campaigns=campaigns, is_global=is_global, with_closed=closed),
             is_global=is_global,
             campaigns=campaigns,
@@ -65,9 +71,10 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
 
     def fix(request: Request, form: FixForm) -> Response:
         grid = site.grid(site.changing(request, form))
-        done = grid.call(
-            fix_events, ids=form.get("ids", ""), is_global=form.get("of") == GRID, resubmit="resubmit" in form
-        )
+        ids = form.get("ids") or ",".join(value for name, value in form.items() if name.startswith(MARK_FIELD))
+        if not ids:
+            raise UsageError("no event is marked: mark some, or close all of the page")
+        done = grid.call(fix_events, ids=ids, is_global=form.get("of") == GRID, resubmit="resubmit" in form)
         if not done.fixed:
             raise CigriError("nothing was closed: somebody has closed it before; look at the events anew")
         return see(f"/events?{request.url.query}")

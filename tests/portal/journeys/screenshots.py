@@ -15,13 +15,20 @@ from pathlib import Path
 
 import psycopg
 from playwright.sync_api import Browser, Page, sync_playwright
+from sqlalchemy import Connection
 
 from cigri.database import embedded, schema
 from cigri.database.virtual import VirtualTimeDatabase
+from cigri.eligibility.quotas import QuotaRule
+from cigri.flow.audit import put_audit
+from cigri.flow.events import NewEvent, put_events
+from cigri.flow.excluded_nodes import put_exclusion
+from cigri.flow.quotas import QuotaAmounts, put_quota
 from cigri.gateway.transport_gateway import TransportGateway
+from cigri.identity.callers import AccessScope, Caller
 from cigri.runtime.pass_context import PassContext
-from cigri.settings.sections import PortalSettings, Settings
-from cigri.states import Outcome
+from cigri.settings.sections import NodeSettings, PortalSettings, Settings
+from cigri.states import EventLevel, Outcome
 from modules import metascheduler, predictor
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, note_passes, run_jobs, submitted_jobs
 from tests.portal.browser import LINK, made_link
@@ -30,12 +37,17 @@ from tests.portal.journeys.conftest import CHROMIUM
 
 PICTURES = Path(__file__).parents[3] / "docs" / "pictures"
 USER = "alice"
+OPERATORS_LINK = "o" * len(LINK)
 WIDTH = 1100
 PICTURED = {"home": ("/", 760, ".bar"), "campaign": ("/campaigns/1", 1420, "#chart-progress-1 .u-over")}
 """Pages, how much of each is shown, and what is waited for."""
 LOOKED_AT = [
     *("/", "/?user=*", "/campaigns/1", "/campaigns/2", "/campaigns/4", "/campaigns/1?state=failed"),
-    *("/campaigns/1/strip", "/campaigns/1/tasks/0", "/submit", "/events", "/clusters", "/clusters/luke", "/usage"),
+    *("/campaigns/1/strip", "/campaigns/1/tasks/0", "/submit", "/submit?example=table", "/events", "/clusters"),
+    *("/clusters/luke", "/usage"),
+]
+LOOKED_AT_BY_OPERATORS = [
+    *("/operator", "/operator/audit", "/operator/quotas", "/clusters/dahu", "/events?of=grid"),
 ]
 WIDTHS = (1280, 390)
 HEIGHT = 800
@@ -94,6 +106,24 @@ def work(database: VirtualTimeDatabase) -> None:
         note_passes(conn)
     for module in (predictor, metascheduler):
         module.run_once(tools)
+    with database.begin() as conn:
+        declare(conn, clusters)
+
+
+def declare(conn: Connection, clusters: dict[str, int]) -> None:
+    """What operators have said and are told."""
+    olga = Caller("olga", is_operator=True, scope=AccessScope.OPERATE)
+    put_audit(conn, olga, "set_quota", {"rule": "*,*,all,/", "cores": 64})
+    put_audit(conn, olga, "drain_cluster", {"cluster": "bigfoot", "by": "+2h", "kill": False})
+    put_audit(conn, Caller(USER), "hold_campaign", {"campaign_id": 2, "cluster": ""})
+    put_quota(conn, QuotaRule.parse("*,*,all,/"), QuotaAmounts(64, None, None, None), "")
+    put_quota(conn, QuotaRule.parse("*,ocean,all,*"), QuotaAmounts(None, 500, 3_600_000, 30), "dahu")
+    put_exclusion(conn, clusters["luke"], "luke", "luke-7", "17 of its last 20 tasks failed", NodeSettings())
+    for cluster in ("luke", "bigfoot"):
+        told = f"{cluster} does not answer: connection timed out"
+        put_events(
+            conn, [NewEvent("CLUSTER_UNREACHABLE", EventLevel.ERROR, cluster, told, cluster_id=clusters[cluster])]
+        )
 
 
 @contextmanager
@@ -104,10 +134,10 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-def sign_in(browser: Browser, portal: Served) -> Page:
+def sign_in(browser: Browser, portal: Served, link: str = LINK) -> Page:
     origin = f"http://127.0.0.1:{portal.port}"
     page = browser.new_context(base_url=origin, locale="en-GB", timezone_id="UTC").new_page()
-    page.goto(f"/sign-in?link={LINK}")
+    page.goto(f"/sign-in?link={link}")
     page.get_by_role("button", name="sign in as").click()
     page.wait_for_url("/")
     return page
@@ -151,12 +181,17 @@ def main() -> int:
         settings = Settings(portal=PortalSettings(), data_directory=Path(directory))
         with serving(database, settings, Path(directory) / "portal.sock", "127.0.0.1:0") as portal:
             made_link(portal.database, USER)
+            made_link(portal.database, "root", OPERATORS_LINK, AccessScope.OPERATE)
             with chromium() as browser:
                 page = sign_in(browser, portal)
                 if options.directory is None:
                     take_for_docs(page)
                 else:
-                    take_all(page, options.directory, options.paths or LOOKED_AT)
+                    theirs = LOOKED_AT_BY_OPERATORS
+                    paths = options.paths or [path for path in LOOKED_AT if path not in theirs]
+                    take_all(page, options.directory, [path for path in paths if path not in theirs])
+                    operator = sign_in(browser, portal, OPERATORS_LINK)
+                    take_all(operator, options.directory, [path for path in options.paths or theirs if path in theirs])
     return 0
 
 

@@ -33,7 +33,8 @@ function listen(address) {
     const changes = new EventSource(address);
     let isOld = false;
     function renew() {
-        if (!isOld || document.hidden || isTyping()) return;
+        const isWatched = sessionStorage.getItem(`watched${location.pathname}`) !== null; // notice.js tells what is new
+        if (!isOld || isTyping() || (document.hidden && !isWatched)) return;
         isOld = false;
         htmx.trigger("#main", "changed");
     }

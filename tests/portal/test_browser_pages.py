@@ -26,6 +26,7 @@ PAGES = [
     "/campaigns/1?state=failed&cluster=dahu",
     "/campaigns/1/course",
     "/campaigns/1/tasks/0",
+    "/campaigns/1/tasks/0/files",
     "/jobs/1/output",
     "/submit",
     "/submit?example=table",

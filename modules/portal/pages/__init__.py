@@ -16,6 +16,7 @@ from modules.portal.pages import (
     sign_in,
     submit,
     task,
+    task_files,
     usage,
 )
 from modules.portal.rendering import error_pages
@@ -23,7 +24,7 @@ from modules.portal.rendering.page_renderer import PageRenderer, add_static
 from modules.portal.rendering.security_headers import SecurityHeaders
 from modules.portal.services import PortalServices
 
-OF_USERS = (sign_in, home, campaign, task, submit, events, clusters, usage, problems)
+OF_USERS = (sign_in, home, campaign, task, task_files, submit, events, clusters, usage, problems)
 OF_OPERATORS = (cluster_changes, operator, audit, quotas)
 
 

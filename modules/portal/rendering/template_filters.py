@@ -1,13 +1,14 @@
 """How pages write times, durations and figures; a small script puts times in the reader's zone."""
 
 from datetime import UTC, datetime
+from urllib.parse import unquote
 
 from jinja2 import pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from cigri.cli.campaigns import collecting
-from cigri.formats.units import DAY, split_instants
+from cigri.formats.units import DAY, as_size, split_instants
 from cigri.formats.untrusted_text import escape_text
 from cigri.presentation.cluster_status import told_skew
 from cigri.presentation.formatting import (
@@ -70,6 +71,11 @@ def grouped(number: float) -> str:
     return f"{number:,}" if isinstance(number, int) else format_mean(number)
 
 
+def unquoted(path: str) -> str:
+    """A path whose bytes are percent-encoded, as people read it."""
+    return escape_text(unquote(path))
+
+
 FILTERS = {
     "moment": moment,
     "instant": instant,
@@ -88,4 +94,6 @@ FILTERS = {
     "told_skew": told_skew,
     "no_end": no_end,
     "safe_text": escape_text,
+    "size": as_size,
+    "unquoted": unquoted,
 }

@@ -1,0 +1,107 @@
+"""Downloads from a task's page: what it printed, and the files that it has brought, each as far as one answer holds."""
+
+from base64 import b64decode
+from collections.abc import Callable
+from posixpath import basename
+from typing import Any, Literal
+from urllib.parse import quote, unquote_to_bytes
+
+from fastapi import FastAPI, Request
+from starlette.responses import Response
+
+from cigri.api_models.files import OutputFileContents, StreamContents
+from cigri.endpoints import Endpoint
+from cigri.endpoints.dispatch import run_endpoint
+from cigri.endpoints.outputs import MOST_FETCHED, fetch_files, fetch_outputs, written
+from cigri.errors import CigriError, Forbidden, NotFound
+from cigri.formats.units import as_size
+from cigri.identity.callers import Caller
+from modules.portal.deferred_responses import ResponsePending
+from modules.portal.pages.task import ASK_AGAIN
+from modules.portal.parameter_limits import PlainNumber, PlainText
+from modules.portal.rendering.page_renderer import PageRenderer, add_page
+
+BYTES_TYPE = "application/octet-stream"
+STREAM_NAMES = {"out": "stdout", "err": "stderr"}
+
+
+def add_to(app: FastAPI, site: PageRenderer) -> None:
+    """/campaigns/ID/tasks/N/files, a download of one of them at /file?path=PATH, and of an output at /streams/out."""
+
+    def files_page(request: Request, campaign_id: PlainNumber, number: PlainNumber) -> Response:
+        caller = site.visitor(request)
+        ended = site.grid(caller).call(written, campaign_id=campaign_id, numbers=str(number))
+        if not ended:
+            raise NotFound(f"task {number} of campaign {campaign_id} has not ended, or never ran, or is none")
+        task = ended[0]
+        told: dict[str, Any] = {"campaign_id": campaign_id, "number": number, "task": task, "files": [], "wrong": ""}
+        try:
+            if task.files and task.place is None:
+                told["files"] = _ask(site, caller, fetch_files, campaign_id=campaign_id, numbers=str(number)).files
+        except ResponsePending:
+            return _pending(request, caller, told)
+        except (Forbidden, NotFound):
+            raise
+        except CigriError as error:
+            told["wrong"] = str(error)
+        return site.show(request, "files.html", caller, is_pending=False, **told)
+
+    def download_file(request: Request, campaign_id: PlainNumber, number: PlainNumber, path: PlainText) -> Response:
+        def fetch(caller: Caller) -> Response:
+            named = {"campaign_id": campaign_id, "numbers": str(number), "file": f"{number}/{path}", "offset": 0}
+            told: OutputFileContents = _ask(site, caller, fetch_files, **named)
+            if not told.files:
+                raise NotFound(f"task {number} of campaign {campaign_id} has brought no such file")
+            (file, *_) = told.files
+            return _attachment(basename(unquote_to_bytes(file.path)), file.size, file.content, campaign_id)
+
+        return deliver(request, fetch, campaign_id, number)
+
+    def download_stream(
+        request: Request, campaign_id: PlainNumber, number: PlainNumber, stream: Literal["out", "err"]
+    ) -> Response:
+        def fetch(caller: Caller) -> Response:
+            named = {"campaign_id": campaign_id, "numbers": str(number), "streams": [stream]}
+            told: StreamContents = _ask(site, caller, fetch_outputs, **named)
+            there = [output for output in told.outputs if output.size is not None]
+            if not there:
+                raise NotFound(f"task {number} of campaign {campaign_id} has left no {STREAM_NAMES[stream]}")
+            name = f"{campaign_id}-{number}.{STREAM_NAMES[stream]}".encode()
+            return _attachment(name, there[0].size, there[0].content, campaign_id)
+
+        return deliver(request, fetch, campaign_id, number)
+
+    def deliver(request: Request, fetch: Callable[[Caller], Response], campaign_id: int, number: int) -> Response:
+        """A page that asks again, until the answer is there."""
+        caller = site.visitor(request)
+        try:
+            return fetch(caller)
+        except ResponsePending:
+            return _pending(request, caller, {"campaign_id": campaign_id, "number": number})
+
+    def _pending(request: Request, caller: Caller, told: dict[str, Any]) -> Response:
+        shown = {"task": None, "files": [], "wrong": "", **told}
+        page = site.show(request, "files.html", caller, 202, is_pending=True, **shown)
+        page.headers["Refresh"] = str(ASK_AGAIN)
+        return page
+
+    add_page(app, "/campaigns/{campaign_id}/tasks/{number}/files", "GET", files_page)
+    add_page(app, "/campaigns/{campaign_id}/tasks/{number}/file", "GET", download_file)
+    add_page(app, "/campaigns/{campaign_id}/tasks/{number}/streams/{stream}", "GET", download_stream)
+
+
+def _ask(site: PageRenderer, caller: Caller, endpoint: Endpoint[..., Any], **asked: Any) -> Any:
+    """Raise ResponsePending while the cluster is being asked."""
+    question = ("a page's download", caller, endpoint.name, repr(asked))
+    return site.errands.fetch_or_start(
+        caller.user, question, lambda: run_endpoint(endpoint, site.database, caller, asked)
+    )
+
+
+def _attachment(name: bytes, size: int | None, content: str, campaign_id: int) -> Response:
+    """Bytes that no browser shows or runs, by the name of the file; raise CigriError where that is not all of it."""
+    body = b64decode(content)
+    if size is None or len(body) < size:
+        raise CigriError(f"it is larger than {as_size(MOST_FETCHED)}: `gridget {campaign_id}` brings it")
+    named = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
+    return Response(body, media_type=BYTES_TYPE, headers=named)

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from cigri.cli import gridsub
 from cigri.database import Database
@@ -75,3 +75,17 @@ def test_without_a_cluster_on_this_host_there_is_no_local(run: Run, grid: Databa
     assert said.status == 1
     assert "--local: no cluster is this host (see `cigri cluster add --help`)" in said.err
     assert run("-c", "1", "--local", "-J", "[1]").status == 2
+
+
+def test_a_campaign_runs_here_where_it_asks_for_it_or_nothing_else_is_there(run: Run, grid: Database) -> None:
+    options = {"spool": "/s", "pools": {"cpu": 2}}
+    with grid.begin() as conn:
+        a_cluster(conn, "localhost", options=options)
+    assert run("-j", described()).status == 0
+    assert (stored(grid)[0], stored(grid)[3]) == ("localhost", None)
+    with grid.begin() as conn:
+        a_cluster(conn, "dahu", driver="slurm")
+        conn.execute(delete(Campaign))
+    assert run("-j", described()).status == 1
+    assert run("-j", described(clusters={"localhost": {}})).status == 0
+    assert stored(grid)[0] == "localhost"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Connection, select, text, update
+from sqlalchemy import Connection, func, select, text, update
 
 from cigri.database import Database
 from cigri.estimates.speeds import FEWEST_FOR_SPEED
@@ -287,6 +287,19 @@ def test_tasks_that_are_added_later_are_looked_up_too(database: Database) -> Non
         put_tasks(conn, campaign, ALICE, ["y", "a"])
         assert match_tasks(conn) == 1
         assert expected(conn, campaign) == [None, None, 10.0]
+
+
+def test_tasks_that_wait_are_ordered_anew_when_their_durations_become_known(database: Database) -> None:
+    def ordered() -> list[int]:
+        return [task.id - first for task in take_waiting(conn, campaign, 2)]
+
+    with database.begin() as conn:
+        do(conn, a_cluster(conn), ["b", "c"], 10.0, 20.0)
+        campaign = a_campaign(conn, ["a", "b", "c"])
+        first = conn.execute(select(func.min(Task.c.id)).where(Task.c.campaign_id == campaign)).scalar_one()
+        assert ordered() == [0, 1]
+        match_tasks(conn)
+        assert ordered() == [0, 2]
 
 
 def test_several_tasks_that_are_the_same_are_remembered_once(database: Database) -> None:

@@ -127,3 +127,20 @@ def test_what_is_published_is_what_others_reckon_with(database: Database) -> Non
             update(Campaign).where(Campaign.c.id == campaign).values(state=CampaignState.TERMINATED, ended_at=NOON)
         )
         assert list_in_all(conn) == {}
+
+
+def test_campaigns_are_ordered_anew_when_a_forecast_is_published_anew(database: Database) -> None:
+    def ordered(*ends: timedelta) -> list[int]:
+        with database.begin() as conn:
+            for campaign, end in zip(campaigns, ends, strict=True):
+                whole = NewForecast(campaign, None, 1.0, None, None, None, 1, NOON + end, pressure=60.0)
+                put_forecasts(conn, [whole._replace(published=NOON + end)], 60.0)
+            claims = list_pending_campaigns(conn, list_cluster_demands(conn, 10, 0.0))
+        turns = rank_campaigns(claims, PolicySettings(), eta, PolicyFacts())
+        return [campaigns.index(turn.campaign_id) for turn in turns]
+
+    with database.begin() as conn:
+        a_cluster(conn)
+        campaigns = [a_campaign(conn, 1), a_campaign(conn, 1)]
+    assert ordered(HOUR, 2 * HOUR) == [0, 1]
+    assert ordered(3 * HOUR, 2 * HOUR) == [1, 0]

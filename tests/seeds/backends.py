@@ -23,7 +23,8 @@ PRINCIPLES = [
     shown(
         "and order them anew when it knows better",
         "modules/test_recall::test_a_newcomer_begins_before_the_jobs_that_a_giant_has_waiting",
-        "flow/test_durations::test_tasks_that_are_added_later_are_looked_up_too",
+        "modules/test_dates::test_campaigns_are_ordered_anew_when_a_forecast_is_published_anew",
+        "flow/test_durations::test_tasks_that_wait_are_ordered_anew_when_their_durations_become_known",
     ),
     left("two decisions are to be taken", INTRODUCES),
     shown(

@@ -20,11 +20,11 @@ LOCAL = [
         f"{HERE}::test_the_configuration_is_a_whole_number_for_each_name_whatever_the_name",
     ),
     left("it is used in three cases", "it introduces what follows"),
-    shown("it is asked for, or nothing is", "operator/test_up::test_status_shows_all_that_runs"),
     shown(
-        "one command may ask for it",
-        "operator/test_up::test_a_campaign_comes_to_its_end",
+        "it is asked for, or nothing is",
+        "cli/test_local::test_a_campaign_runs_here_where_it_asks_for_it_or_nothing_else_is_there",
     ),
+    shown("one command may ask for it", "cli/test_local::test_a_campaign_runs_here_whatever_clusters_it_names"),
     shown("another is not there", f"{FALLBACK}::test_jobs_run_on_this_host_and_everybody_is_told"),
     shown(
         "resources are then mapped, and what cannot be runs alone",

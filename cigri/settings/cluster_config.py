@@ -52,6 +52,11 @@ class MachineJobFeatures(BaseModel):
     cpufactor_lrms: float = Field(1.0, gt=0, description="draft: CPU factor of the batch system")
     jobslots: int | None = Field(None, gt=0, description="draft: job slots of a machine")
     shutdown_command: str | None = Field(None, min_length=1, description="draft: what destroys a virtual machine")
+    readers: str = Field(
+        "",
+        pattern=r"^([A-Za-z_][A-Za-z0-9_.-]{0,31})?$",
+        description="group whose members may read the directories, too; its accounts have to be in it",
+    )
 
     @model_validator(mode="after")
     def _draft_is_wanted(self) -> "MachineJobFeatures":

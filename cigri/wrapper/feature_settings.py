@@ -14,6 +14,7 @@ class FeatureSpec:
 
     `declared` holds values by key, MACHINE_KEYS and OWN_KEYS; `grace` is the shortest notice of a shutdown, in seconds.
     `scratch`: bytes of scratch space where the free ones are not the limit.
+    `readers`: a group that may read them, too; "": none.
     `with_draft`: the names of draft 0.99 beside those of HSF-TN-2016-02; `factor` is its cpufactor_lrms.
     """
 
@@ -26,6 +27,7 @@ class FeatureSpec:
     declared: Mapping[str, str] = field(default_factory=dict)
     with_draft: bool = False
     factor: float = 1.0
+    readers: str = ""
 
 
 def features_header(plan: FeatureSpec) -> str:
@@ -38,6 +40,7 @@ def features_header(plan: FeatureSpec) -> str:
     return f"""\
 cigri_cpu={plan.cpu} cigri_hosts={plan.nodes} cigri_memory={plan.mem} cigri_grace={plan.grace}
 cigri_estimate={"" if plan.estimate is None else plan.estimate} cigri_hs06={round(float(hs06) * 1000) if hs06 else ""}
+cigri_readers={shlex.quote(plan.readers)}
 cigri_disk={"" if plan.scratch is None else plan.scratch}
 cigri_draft={"1" if plan.with_draft else ""} cigri_factor={round(plan.factor * 1000)}
 cigri_declared() {{

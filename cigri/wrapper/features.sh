@@ -19,6 +19,7 @@ cigri_features() { # before the first task
         return 0
     fi
     cigri_describe
+    cigri_let_read ${cigri_machine:+"$cigri_machine"} ${cigri_own:+"$cigri_own"}
     set -- "$JOBSTATUS $cigri_news $cigri_machine_news"
     [ "$1" = "$cigri_dir/status.$CIGRI_INDEX $cigri_dir/shutdown.$CIGRI_INDEX $cigri_dir/machine.$CIGRI_INDEX" ] ||
         cigri_append "features 2 $1 ." "journal.$CIGRI_INDEX"
@@ -40,6 +41,12 @@ cigri_provide() { # the three directories; the node's own disk, but for what the
     cigri_features=$cigri_scratch
     ln -s -- "$cigri_news" "$cigri_features/jobfeatures/shutdowntime_job"
     ln -s -- "$cigri_machine_news" "$cigri_features/machinefeatures/shutdowntime"
+}
+
+cigri_let_read() { # what is in these directories the group that the site names; it may pass the one that they are in
+    [ -n "$cigri_readers" ] && [ $# -gt 0 ] || return 0
+    chgrp -Rh -- "$cigri_readers" "$@" && chmod -R g+rX -- "$@" &&
+        chgrp -- "$cigri_readers" "${1%/*}" && chmod g+x -- "${1%/*}"
 }
 
 cigri_measure() { # what the batch system says of this job, or else what it was asked for

@@ -100,6 +100,7 @@ cigri_portion() { # what cannot be divided is left out
     done
     rm -f -- "$1/hs06_job" "$1/disk_limit_GB"
     [ -L "$1/shutdowntime_job" ] || ln -sf -- "$JOBFEATURES/shutdowntime_job" "$1/shutdowntime_job"
+    cigri_let_read "$1"
     JOBFEATURES=$1
 }
 

@@ -104,6 +104,7 @@ def _features(declared: MachineJobFeatures, resources: ResourceRequest, estimate
         declared={key: str(value) for key, value in values.items()},
         with_draft=declared.draft,
         factor=declared.cpufactor_lrms,
+        readers=declared.readers,
     )
 
 

@@ -1,12 +1,17 @@
 """Machine/Job Features from campaign and declaration to the program, and the page that explains them."""
 
+import grp
+import os
 import re
 from pathlib import Path
 
+import pytest
 from sqlalchemy import text
 
 from cigri.flow.clusters import put_cluster
+from cigri.settings.cluster_config import MachineJobFeatures
 from tests.grid import Grid
+from tests.wrapper.test_features import DAEMON
 
 ROOT = Path(__file__).parents[2]
 SHOW = 'for place in "$MACHINEFEATURES" "$JOBFEATURES"; do cd "$place" && grep -H . * >>"$1"; done'
@@ -33,6 +38,21 @@ def test_a_program_sees_what_was_asked_for_and_declared(local: Grid) -> None:
     with local.database.begin() as conn:
         assert seen["job_id"] == conn.scalar(text("SELECT remote_id FROM jobs"))
         assert conn.scalar(text("SELECT promised_notice FROM batches")) == 90
+
+
+def test_the_group_that_the_operator_names_may_read_what_a_program_sees(local: Grid) -> None:
+    group = grp.getgrgid(DAEMON if os.getuid() == 0 else os.getgid()).gr_name
+    with local.database.begin() as conn:
+        put_cluster(conn, local.site.name, {**local.site.config, "features": {"readers": group}})
+    local.submit(["x"], command=f'stat -c "%A %G" "$MACHINEFEATURES" "$JOBFEATURES/job_id" >{local.place}/modes')
+    local.run_to_end()
+    assert Path(local.place, "modes").read_text() == f"drwxr-x--- {group}\n-rw-r----- {group}\n"
+
+
+@pytest.mark.parametrize("wrong", ["a b", "-R", "$(id)", "x" * 33])
+def test_a_group_that_cannot_be_is_refused(wrong: str) -> None:
+    with pytest.raises(ValueError, match="readers"):
+        MachineJobFeatures(readers=wrong)
 
 
 def test_a_size_is_the_same_number_of_bytes_everywhere(local: Grid) -> None:

@@ -24,7 +24,11 @@ VARIABLES = [
     shown("JOBSTATUS is empty at first", f"{WRAPPER}::test_single_task_finds_an_empty_status_of_its_own"),
     shown("the pilot fills it", PILOT, TOGETHER, CLUSTERS),
     left("the provider serves the files over HTTP", "this grid gives directories; a site's addresses are left alone"),
-    left("services of the provider may read the files", "they are the account's alone here; gridstat -j reads them"),
+    shown(
+        "services of the provider may read the files",
+        f"{WRAPPER}::test_a_group_that_the_site_names_may_read_the_directories",
+        f"{GRID}::test_the_group_that_the_operator_names_may_read_what_a_program_sees",
+    ),
     left("metadata of a cloud tell where they are", "the grid starts no virtual machines"),
 ]
 

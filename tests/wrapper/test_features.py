@@ -1,5 +1,6 @@
 """Machine/Job Features: what a job finds in the three directories, and the status that a pilot keeps."""
 
+import grp
 import os
 import re
 import subprocess
@@ -26,6 +27,7 @@ STANDARD = {
     "wall_limit_secs": "3661",
 }
 ASKED = FeatureSpec()
+DAEMON = 1  # a group of every system, which root may give
 FOREIGN = ("SLURM_", "OAR_", "NSLOTS", "JOB_ID", "MACHINEFEATURES", "JOBFEATURES", "JOBSTATUS")
 
 
@@ -211,6 +213,34 @@ def test_scratch_of_the_batch_system_and_no_directories(cluster: Cluster) -> Non
     assert cluster.run().status == 0
     assert _seen(cluster.out()).items() >= STANDARD.items()
     assert (list(cluster.tmp.iterdir()), list(scratch.iterdir())) == ([], [])
+
+
+MODES = """
+stat -c '%A %G' "${JOBFEATURES%/*}" "$MACHINEFEATURES" "$JOBFEATURES" "$MACHINEFEATURES/total_cpu" \\
+    "$JOBFEATURES/job_id" | sort | uniq -c | tr -s ' '"""
+
+
+@pytest.mark.parametrize("side", [1, 2])
+def test_a_group_that_the_site_names_may_read_the_directories(cluster: Cluster, side: int) -> None:
+    """It may pass the directory in which they are, and see no other file there; others see nothing."""
+    group = grp.getgrgid(DAEMON if os.getuid() == 0 else os.getgid()).gr_name
+    tasks = tuple(task(i, "sh", "-c", MODES) for i in range(1, side + 1))
+    plan = replace(cluster.plan, jobs=[JobSpec(1, 901, tasks, side=side)], features=FeatureSpec(readers=group))
+    cluster.write(plan=plan)
+    assert cluster.run().status == 0
+    assert cluster.out() == f" 2 -rw-r----- {group}\n 1 drwx--x--- {group}\n 2 drwxr-x--- {group}\n"
+
+
+def test_nobody_else_may_read_the_directories_where_the_site_names_none(cluster: Cluster) -> None:
+    group = grp.getgrgid(os.getgid()).gr_name
+    cluster.write(MODES)
+    assert cluster.run().status == 0
+    assert cluster.out() == f" 2 -rw------- {group}\n 3 drwx------ {group}\n"
+
+
+def test_a_group_that_is_not_there_hurts_no_job(cluster: Cluster) -> None:
+    seen = _shown(cluster, FeatureSpec(readers="nobody-is-in-it"))
+    assert seen == STANDARD
 
 
 def test_job_hears_of_a_shutdown_from_the_front_end(cluster: Cluster) -> None:

@@ -24,6 +24,7 @@ NAMES = (
     "waves",
     "staging",
     "slurm",
+    "books",
 )
 SMALL: Mapping[str, Mapping[str, int]] = {
     "submission": {"size": 10_000},
@@ -41,9 +42,10 @@ SMALL: Mapping[str, Mapping[str, int]] = {
     "waves": {"size": 2, "seconds": 1},
     "staging": {"size": 50, "large": 5, "far": 50, "rounds": 1},
     "slurm": {"size": 20, "rounds": 1},
+    "books": {"size": 2, "seconds": 3},
 }
 """A hundredth of each, or less."""
-SMOKE = tuple(name for name in NAMES if name != "slurm")  # which needs a cluster of its own for a while
+SMOKE = tuple(name for name in NAMES if name not in ("slurm", "books"))  # which need clusters of their own for a while
 LONG = ("grouping", "reality", "chaos", "scheduling")  # minutes to hours: only when they are named
 IN_README = (
     "submission",

@@ -37,6 +37,7 @@ MEASURED: Mapping[str, tuple[str, ...]] = {
     "local": ALL,
     "waves": ALL,
     "slurm": ALL,
+    "books": ("cigri/drivers", "cigri/flow", "cigri/wrapper", "modules/updator"),
     "grouping": ALL,
     "reality": ALL,
     "chaos": ALL,

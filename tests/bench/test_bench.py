@@ -159,6 +159,14 @@ def test_the_benchmark_of_slurm_runs(capsys: pytest.CaptureFixture[str]) -> None
     assert measured(capsys.readouterr().out) == {"slurm"}
 
 
+@pytest.mark.cluster
+def test_the_benchmark_of_books_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--smoke", "books"]) == 0
+    told = capsys.readouterr().out
+    assert measured(told) == {"books"}
+    assert [name for name in ("sacct", "qacct", "oaraccounting", "OAR's log") if name not in told] == []
+
+
 def measured(table: str) -> set[str]:
     """The subjects of its rows that have a figure."""
     rows = [line.removeprefix("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")][2:]

@@ -18,6 +18,7 @@ def measure(size: int = SIZE) -> Iterator[Row]:
     )
     yield row(f"{what}: lost", str(len(account.lost)), "at most 0")
     yield row(f"{what}: done twice", str(len(account.doubled)), "at most 0")
+    yield row(f"{what}: after which nothing went on", str(len(account.hung)), "at most 0")
     yield row(f"{what}: not done", str(account.undone), "at most 0")
     yield row(f"{what}: had failed, and done again as their user asked", str(len(account.resubmitted)))
     yield row(f"{what}: longest recovery", f"{account.longest_recovery:.0f} s")

@@ -18,6 +18,7 @@ from cigri.errors import DatabaseUnavailable
 from cigri.flow.tasks import redo_tasks
 from cigri.identity.callers import Caller
 from cigri.states import TaskState
+from tests.chaos.clocks import put_clock_right
 from tests.faults.memories import forget_copy, repair
 from tests.faults.test_kill import kill_group, start_almighty
 from tests.grid import TESTBED, Grid, Site, gridengine_site, oar_site, slurm_site, until
@@ -30,6 +31,17 @@ CLEAN = {  # what root says to end all jobs
     "delta": "oardel --sql \"state NOT IN ('Terminated', 'Error')\" >/dev/null",
 }
 
+FORGE = """
+cd .cigri/{key} 2>/dev/null || exit 0
+set -- $(grep -ls '^end [12] ' c*/b*/journal.* | xargs -r ls -t | head -n 8)
+[ $# -gt 0 ] || exit 0
+shift $(awk -v many=$# 'BEGIN {{ print int(many * {chance}) }}')
+forged=$(grep '^end [12] ' "$1" | tail -n 1 | awk '{{ $9 += 82800000; $10 = 0; print }}')
+batch=${{1%/journal.*}}
+echo "$forged" >>"$1"
+echo "$forged" >>"outbox/${{batch##*/b}}-${{1##*.}}"
+echo "$forged"
+"""
 REPAIRED_EVERY = 5.0  # seconds
 
 
@@ -75,6 +87,14 @@ class World:
             count: int = self.grid.one(statement, cluster=cluster)
             return count
         return 0
+
+    def is_submitting(self, cluster: str) -> bool:
+        """Is a batch on its way to that cluster?"""
+        statement = (
+            "SELECT count(*) FROM batches JOIN clusters ON clusters.id = cluster_id"
+            " WHERE batches.state = 'launching' AND clusters.name = :cluster"
+        )
+        return bool(self.grid.one(statement, cluster=cluster))
 
     def waiting(self) -> int:
         return self.grid.counts().get("waiting", 0)
@@ -125,6 +145,7 @@ def world() -> Iterator[World]:
             for site in sites.values():
                 site.sh(CLEAN[site.name], user="root")
             for site in sites.values():
+                put_clock_right(site)
                 repair(site)
                 forget_copy(site)
                 site.sh(f"rm -rf {grid.place}")
@@ -137,6 +158,14 @@ def kill_job(world: World, group: int) -> None:
     """A job's wrapper and its task at once, as the kernel does when memory runs out."""
     with suppress(ProcessLookupError):
         os.killpg(group, signal.SIGKILL)
+
+
+def forge_record(world: World, cluster: str, chance: float) -> None:
+    """Write one of the latest records there once more: begun 23 hours later, and over at once.
+
+    `chance`, from 0 to 1, says which of them; nothing is written where no task has ended yet.
+    """
+    world.sites[cluster].sh(FORGE.format(key=world.grid.one("SELECT key FROM grid"), chance=chance))
 
 
 def restart_database(world: World) -> None:

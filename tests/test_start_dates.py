@@ -89,6 +89,7 @@ def test_nice_factor_is_the_value_that_nice_increases_each_second() -> None:
 
 def test_the_default_factor_is_1() -> None:
     assert nice(DUE) == nice(DUE, FIRST_DAY, 1.0)
+    assert said("slurm", NICE, DUE, use_nice=True) == said("slurm", NICE, DUE, use_nice=True, nice_factor=1.0)
 
 
 def test_a_factor_that_is_too_high_makes_no_later_date_more_urgent() -> None:

@@ -126,6 +126,9 @@ def test_karma_is_that_of_oar() -> None:
     due = dues(usage, {})
     assert due == {("one", "p"): 0.5, ("two", "p"): 0.5}
     assert karma(due, usage)["one", "p"] == pytest.approx(2 * (0.6 - 0.5) + 1 * (0.3 - 0.5))
+    apart = {("one", "p"): usage["one", "p"], ("two", "q"): usage["two", "p"]}
+    by_project = 1 * (0.6 - 0.5)
+    assert karma(dues(apart, {}), apart)["one", "p"] == pytest.approx(by_project + 2 * (0.6 - 0.5) + 1 * (0.3 - 0.5))
     targets = {Principal(PrincipalKind.USER, "one"): 3.0, Principal(PrincipalKind.PROJECT, "q"): 2.0}
     assert dues([("one", "p"), ("two", "p"), ("two", "q")], targets) == pytest.approx(
         {("one", "p"): 0.25, ("two", "p"): 1 / 12, ("two", "q"): 2 / 3}

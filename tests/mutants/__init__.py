@@ -1,4 +1,7 @@
-"""Small faults that a rule of the grid forbids, each with the tests that must find it; `scripts/mutants` tries them."""
+"""Small faults that a rule of the grid forbids, each with the tests that must find it; `scripts/mutants` tries them.
+
+Those of `seeds.toml` break what a sentence of the seeds wants: each of the tests that it is shown by must find it.
+"""
 
 import tomllib
 from pathlib import Path
@@ -6,6 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 LIST = Path(__file__).with_name("faults.toml")
+SEEDS_LIST = Path(__file__).with_name("seeds.toml")
 ROOT = Path(__file__).parents[2]
 
 
@@ -21,5 +25,5 @@ class Fault(BaseModel):
     tests: list[str]
 
 
-def list_faults() -> list[Fault]:
-    return TypeAdapter(list[Fault]).validate_python(tomllib.loads(LIST.read_text())["fault"])
+def list_faults(file: Path = LIST) -> list[Fault]:
+    return TypeAdapter(list[Fault]).validate_python(tomllib.loads(file.read_text())["fault"])

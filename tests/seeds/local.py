@@ -23,6 +23,7 @@ LOCAL = [
     shown(
         "it is asked for, or nothing is",
         "cli/test_local::test_a_campaign_runs_here_where_it_asks_for_it_or_nothing_else_is_there",
+        "cli/test_gridsub::test_with_one_cluster_none_need_be_named",
     ),
     shown("one command may ask for it", "cli/test_local::test_a_campaign_runs_here_whatever_clusters_it_names"),
     shown("another is not there", f"{FALLBACK}::test_jobs_run_on_this_host_and_everybody_is_told"),

@@ -19,7 +19,11 @@ VARIABLES = [
     shown("three variables name a directory each", STANDARD, f"{REAL}::test_a_job_reads_its_cores_and_its_limits"),
     shown("the name of a file is the key, its content the value", STANDARD),
     shown("a leading slash or http:// tells where to read", f"{WRAPPER}::test_addresses_of_the_site_are_left_alone"),
-    shown("what the site gives stands", f"{WRAPPER}::test_directories_of_the_site_are_left_alone"),
+    shown(
+        "what the site gives stands",
+        f"{WRAPPER}::test_directories_of_the_site_are_left_alone",
+        f"{WRAPPER}::test_only_what_the_site_does_not_give_is_given",
+    ),
     shown("values may change while the job runs", f"{WRAPPER}::test_job_hears_of_a_shutdown_from_the_front_end"),
     shown("JOBSTATUS is empty at first", f"{WRAPPER}::test_single_task_finds_an_empty_status_of_its_own"),
     shown("the pilot fills it", PILOT, TOGETHER, CLUSTERS),

@@ -66,6 +66,12 @@ def absent(sentences: Sequence[Sentence]) -> list[str]:
     return [f"{file}::{name}" for file, _, name in named if name not in names(file)]
 
 
+def list_seed_tests() -> set[str]:
+    """All tests that sentences name, in the words of pytest."""
+    named = {test for sentences, _ in SEEDS.values() for sentence in sentences for test in sentence.tests}
+    return {f"tests/{file}.py::{name}" for file, _, name in (test.partition("::") for test in named)}
+
+
 @every_seed
 def test_each_test_that_a_sentence_names_is_there(seed: str) -> None:
     assert absent(SEEDS[seed][0]) == []

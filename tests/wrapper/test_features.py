@@ -181,9 +181,9 @@ def test_addresses_of_the_site_are_left_alone(cluster: Cluster) -> None:
 def test_only_what_the_site_does_not_give_is_given(cluster: Cluster) -> None:
     site = cluster.home / "site"
     site.mkdir()
-    cluster.write(f'{SHOW}; ls -A "$JOBSTATUS"; touch "$JOBSTATUS/used_CPU"')
+    cluster.write(f'{SHOW}; echo "$JOBFEATURES"; ls -A "$JOBSTATUS"; touch "$JOBSTATUS/used_CPU"')
     assert cluster.run(environment={"JOBFEATURES": str(site)}).status == 0
-    assert cluster.out() == f"total_cpu={CPUS}\n"
+    assert cluster.out() == f"total_cpu={CPUS}\n{site}\n"
     assert list(site.iterdir()) == []
     assert not (cluster.batch / "status.1").exists()
 

@@ -1,6 +1,6 @@
-"""Requests that prefer to wait (`Prefer: wait=10`, RFC 7240) are held until the answer is there, or the time is over.
+"""Requests that prefer to wait (`Prefer: wait=10`, RFC 7240), and all of CiGri 3's, are held until there is an answer.
 
-Meanwhile they take neither a thread nor a turn of their user.
+Meanwhile they take neither a thread nor a turn of their user; when the time is over, they are told that it is to come.
 """
 
 import asyncio
@@ -30,24 +30,28 @@ class HeldRequests:
     def __init__(self, turns: FairQueue) -> None:
         self._turns, self._held = turns, Counter[str]()
 
-    async def answer(self, request: Request, user: str, attempt: Callable[[], Response]) -> Response:
+    async def answer_as_preferred(self, request: Request, user: str, attempt: Callable[[], Response]) -> Response:
+        """As `answer`, for as long as the request says; the answer tells that it was heard."""
+        wait = preferred_wait(request.headers)
+        response = await self.answer(user, attempt, wait)
+        if wait:
+            response.headers["Preference-Applied"] = f"wait={wait}"
+        return response
+
+    async def answer(self, user: str, attempt: Callable[[], Response], wait: int) -> Response:
         """What `attempt` gives, called in a thread and in a turn of this user, and again when there is more to say.
 
-        Raise its ResponsePending when the request does not wait, or has waited.
+        Raise its ResponsePending when so many seconds are over.
         """
-        wait, clock = preferred_wait(request.headers), asyncio.get_running_loop().time
+        clock = asyncio.get_running_loop().time
         deadline = clock() + wait
         while True:
             try:
                 async with self._turns.turn(user):
-                    response = await run_in_threadpool(attempt)
+                    return await run_in_threadpool(attempt)
             except ResponsePending as pending:
                 if not await self._hold(user, pending.answer, deadline - clock()):
                     raise
-            else:
-                if wait:
-                    response.headers["Preference-Applied"] = f"wait={wait}"
-                return response
 
     async def _hold(self, user: str, answer: "Future[Any]", seconds: float) -> bool:
         """Whether it is there in time."""

@@ -59,7 +59,9 @@ def add(router: APIRouter, endpoint: Endpoint[..., Any]) -> None:
         caller = await run_in_threadpool(services.identities.caller, request)
         values = {**named, **dict(asked), **dict(told or {})}
         try:
-            return await services.held.answer(request, caller.user, lambda: answer_to(request, caller, values))
+            return await services.held.answer_as_preferred(
+                request, caller.user, lambda: answer_to(request, caller, values)
+            )
         except ResponsePending:
             return not_yet()
 

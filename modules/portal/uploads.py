@@ -43,7 +43,7 @@ def add(router: APIRouter, endpoint: UploadEndpoint[..., Any]) -> None:
                 return Response(status_code=400)  # which nobody reads
             what = {**named, **dict(asked)}
             try:
-                return await services.held.answer(
+                return await services.held.answer_as_preferred(
                     request, caller.user, lambda: _answer(services, endpoint, caller, body, what)
                 )
             except ResponsePending:

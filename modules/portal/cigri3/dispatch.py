@@ -1,8 +1,6 @@
 """A path of CiGri 3's: what it takes, by whom it is asked, and how its answer goes back."""
 
-import asyncio
 import json
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -20,16 +18,14 @@ from cigri.errors import NotFound, UsageError
 from cigri.formats.json_values import to_json_value
 from cigri.formats.untrusted_text import safe_json
 from cigri.identity.callers import Caller
-from modules.portal.deferred_responses import DeferredResponses, ResponsePending
+from modules.portal.deferred_responses import DeferredResponses
+from modules.portal.held_requests import LONGEST_WAIT
 from modules.portal.services import PortalServices
 
 BASE = "/cigri-api"
 """API_BASE of the clients' configuration, as it is delivered."""
 PRETTY = "pretty"
 MOST_DIGITS = 18  # of a number
-MAX_HELD_SECONDS = 50.0
-"""So long a request waits for a cluster: clients give up after 60 seconds, as web servers do, and never ask twice."""
-HELD_PAUSE_SECONDS = 0.2  # between two looks whether the cluster has answered
 
 
 class Cigri3Response(NamedTuple):
@@ -92,26 +88,16 @@ class Cigri3Dispatcher:
         self._services = services
 
     def serving(self, path: Cigri3Route) -> Callable[[Request], Awaitable[Response]]:
-        """What serves it; the work is done in a thread."""
+        """What serves it; the work is done in a thread, and clusters are waited for: clients never ask twice."""
 
         async def serve(request: Request) -> Response:
             caller = await run_in_threadpool(self._services.identities.caller, request)
             body = b"" if path.method == "GET" else await request.body()
-            return await self._hold(path, request, caller, body)
+            return await self._services.held.answer(
+                caller.user, lambda: self._answer(path, request, caller, body), LONGEST_WAIT
+            )
 
         return serve
-
-    async def _hold(self, path: Cigri3Route, request: Request, caller: Caller, body: bytes) -> Response:
-        """Answer once the cluster that is asked has answered: meanwhile neither a turn nor a thread is taken."""
-        deadline = time.monotonic() + MAX_HELD_SECONDS
-        while True:
-            try:
-                async with self._services.turns.turn(caller.user):
-                    return await run_in_threadpool(self._answer, path, request, caller, body)
-            except ResponsePending:
-                if time.monotonic() >= deadline or await request.is_disconnected():
-                    raise
-            await asyncio.sleep(HELD_PAUSE_SECONDS)
 
     def _answer(self, path: Cigri3Route, request: Request, caller: Caller, body: bytes) -> Response:
         options = dict(request.query_params)

@@ -57,7 +57,7 @@ def test_a_cluster_that_takes_too_long_is_asked_again(
     busy: Busy, portal: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as impatient:
-        impatient.setattr(dispatch, "MAX_HELD_SECONDS", 0.0)
+        impatient.setattr(dispatch, "LONGEST_WAIT", 0)
         told = portal.get(f"{BASE}/jobs/1/stdout")
     assert (told.status, told.body["message"]) == (202, NOT_YET)
     busy.go.set()

@@ -117,8 +117,6 @@ def eligible_queues(
     from cigri.flow.views.queues import list_queues, property_kinds
     from cigri.requirements import parse_requirement
 
-    pass
-
     kinds, chosen = property_kinds(conn), {cluster.name for cluster in _named(conn, names)}
     try:
         requirement = parse_requirement(where, kinds)

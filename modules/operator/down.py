@@ -1,13 +1,18 @@
 """`cigri down`: stops what `cigri up` has started, each by its own pid, and says what became of it."""
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy.exc import DBAPIError
+
 from cigri.cli.command import CommandParser, print_error
-from cigri.database import embedded
-from cigri.errors import CigriError
+from cigri.database import Database, embedded
+from cigri.errors import CigriError, DatabaseUnavailable
+from cigri.flow.clusters import ClusterRow, list_every_cluster
+from cigri.installation import database_url
 from cigri.localbatch import client
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings
@@ -21,8 +26,8 @@ LOOK_WHILE_STOPPING = 0.1
 def run(argv: list[str]) -> int:
     parser = CommandParser(
         "cigri down",
-        "Stop the portal, the almighty (after the pass under way), the local cluster's daemon\n"
-        "and the embedded database.",
+        "Stop the portal, the almighty (after the pass under way), the daemons of the local cluster and of\n"
+        "others that were added on this host, and the embedded database.",
         "  cigri down\n  cigri down --jobs kill",
     )
     parser.add_argument(
@@ -40,7 +45,8 @@ def run(argv: list[str]) -> int:
     settings = load()
     is_clean = options.no_portal or _stop_portal(settings)
     is_clean &= _stop_almighty(settings)
-    is_clean &= _stop_daemon(data_directory.spool(settings), kill=options.jobs == "kill")
+    for spool, name in _daemons(settings).items():
+        is_clean &= _stop_daemon(spool, name, kill=options.jobs == "kill")
     if options.no_portal and not settings.database.url and (pid := data_directory.portal(settings).pid()):
         print(f"The portal (process {pid}) goes on, and so does the embedded database")
     else:
@@ -86,25 +92,60 @@ def _wait_for_helpers(group: int) -> None:
         time.sleep(LOOK_WHILE_STOPPING)
 
 
-def _stop_daemon(spool: Path, *, kill: bool) -> bool:
+def _daemons(settings: Settings) -> dict[Path, str]:
+    """What the daemons of this host are called, by their spools: the usual one, and those of clusters that were added.
+
+    Without a database nobody knows the latter.
+    """
+    named = {data_directory.spool(settings): "The local cluster's daemon"}
+    try:
+        clusters = _clusters(settings)
+    except DatabaseUnavailable:
+        return named
+    except (CigriError, DBAPIError) as error:
+        print_error(f"daemons of clusters that were added on this host go on: {error}")
+        return named
+    for cluster in clusters:
+        config = cluster.config.in_use
+        if config.driver == "local" and config.transport == "local":
+            named.setdefault(Path(config.options["spool"]), f"The daemon of cluster {cluster.name}")
+    return named
+
+
+def _clusters(settings: Settings) -> list[ClusterRow]:
+    database = Database(database_url(settings), settings.database.lock_timeout)
+    try:
+        with database.read() as conn:
+            return list_every_cluster(conn)
+    finally:
+        database.close()
+
+
+def _stop_daemon(spool: Path, name: str, *, kill: bool) -> bool:
     answer = ask(spool, "probe")
     if not answer:
-        print("The local cluster's daemon was not running")
+        print(f"{name} was not running")
         return True
     pid = int(answer[0]["pid"])
     mark = detached_process.ProcessIdentity(pid, detached_process.start_of(pid))
+    if not _is_ours(pid):
+        print(f"{name} (process {pid}) belongs to somebody else and goes on")
+        return True
     if kill and not _kill_jobs(spool):
         print_error(f"some jobs still run after {KILL_PATIENCE:g} s")
         return False
     running = sum(len(line["running"]) for line in _everything(spool))
-    try:
-        is_clean = detached_process.stop(mark, STOPPING_PATIENCE)
-    except PermissionError:
-        print_error(f"the local cluster's daemon (process {pid}) belongs to somebody else and goes on")
-        return True
+    is_clean = detached_process.stop(mark, STOPPING_PATIENCE)
     jobs = f"; {running} jobs go on" if running else ""
-    print(f"The local cluster's daemon (process {pid}) {'has ended' if is_clean else 'was killed'}{jobs}")
+    print(f"{name} (process {pid}) {'has ended' if is_clean else 'was killed'}{jobs}")
     return is_clean
+
+
+def _is_ours(pid: int) -> bool:
+    try:
+        return os.geteuid() in (0, os.stat(f"/proc/{pid}").st_uid)
+    except FileNotFoundError:  # it has just ended
+        return True
 
 
 def _kill_jobs(spool: Path) -> bool:

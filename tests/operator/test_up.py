@@ -15,6 +15,7 @@ from cigri.endpoints.identity import whoami
 from cigri.endpoints.portal_client import PortalClient
 from cigri.errors import DatabaseUnavailable
 from cigri.installation import PORTAL_SOCKET
+from modules.operator import down
 from modules.operator.portal import NICENESS
 from tests.operator.conftest import Installation, until
 
@@ -243,3 +244,17 @@ def test_a_second_up_is_quick(grid: Installation) -> None:
     after = os.times()
     used = after.children_user + after.children_system - before.children_user - before.children_system
     assert used < 4
+
+
+def test_daemons_of_clusters_that_were_added_on_this_host_end_with_the_others(
+    grid: Installation, tmp_path: Path
+) -> None:
+    spool = tmp_path / "spool"
+    added = grid.run("cluster", "add", "beside", "--driver", "local", "--option", f"spool={spool}")
+    assert added.status == 0, added
+    until(lambda: down.ask(spool, "probe"), what="the first visit")
+    said = grid.run("down", "--jobs", "kill")
+    assert said.status == 0, said
+    assert "The daemon of cluster beside (process " in said.out
+    assert grid.processes() == []
+    assert grid.run("up").status == 0

@@ -56,6 +56,24 @@ def test_durations_are_told_in_their_two_largest_units(seconds: float, text: str
     assert as_duration(seconds) == text
 
 
+@given(st.integers(0, 10**9))
+def test_what_people_are_told_of_a_duration_may_be_written(seconds: int) -> None:
+    assert as_duration(float(read_duration(as_duration(seconds)) or 0)) == as_duration(seconds)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("1h30min", 5400), ("1 d 2 h 3 min 4.5 s", 93784.5), ("2 h 1 d", None), ("1 h 2 h", None), ("1 h 2", None)],
+)
+def test_several_amounts_are_a_duration_where_each_is_of_a_smaller_unit(text: str, seconds: float | None) -> None:
+    assert read_duration(text) == seconds
+
+
+def test_the_unit_m_is_refused_among_several_too() -> None:
+    with pytest.raises(ValueError, match="'m' is milli"):
+        read_duration("1 h 30 m")
+
+
 def test_what_others_leave_out_of_a_duration_is_nothing() -> None:
     assert in_seconds("1", None, "2", None) == DAY + 120
     assert in_seconds(None, "", "", "7") == 7

@@ -77,7 +77,8 @@ class LocalDriver(Driver):
         if not isinstance(pools, Mapping) or not all(_is_pool(name, amount) for name, amount in pools.items()):
             raise ConfigError(f"pools of driver local must be names and positive numbers, not {pools!r}")
         # the daemon may have been started where it had all the cores of the host
-        self._pools = default_pools() | {"cpu": os.cpu_count() or 1} | dict(pools)
+        self._processors = os.cpu_count() or 1
+        self._pools = default_pools() | {"cpu": self._processors} | dict(pools)
         self._declared = dict(pools)
         self._node = os.uname().nodename
         words = [sys.executable, "-I", "-S", "-c", START_CLIENT, os.path.dirname(client.__file__), spool]
@@ -92,15 +93,17 @@ class LocalDriver(Driver):
         return self._pools
 
     def _lacking(self, wish: ResourceRequest) -> Iterator[str]:
-        """What even an empty host has not, with the line that would change it."""
+        """What even an empty host has not, with the line that would change it where the host has as many processors."""
         if wish.native:
             return
         need = {"cpu": wish.width, "mem": wish.nodes * wish.mem, "tmp": wish.nodes * wish.tmp, **wish.others}
         for name, amount in need.items():
             there = self._pools.get(name, 0)
             if amount > there:
-                change = f"`cigri cluster change NAME --option pools.{name}={amount}` would change that"
-                yield f"a job asks for {name}={amount}, and the cluster has {there or 'none'}; {change}"
+                advice = f"`cigri cluster change NAME --option pools.{name}={amount}` would change that"
+                if name == "cpu" and amount > self._processors:
+                    advice = f"this host itself has {self._processors}"
+                yield f"a job asks for {name}={amount}, and the cluster has {there or 'none'}; {advice}"
 
     def submit(self, request: BatchRequest) -> str:
         need = request.resources

@@ -12,7 +12,7 @@ SPELLINGS = {
     **{"sec": "s", "second": "s", "seconds": "s", "minute": "min", "minutes": "min"},
     **{"hour": "h", "hours": "h", "day": "d", "days": "d", "week": "w", "weeks": "w"},
 }
-HOW_DURATION = "write '2 h', '90 min', '1:30:00', '1-00:00:00', or a number of seconds"
+HOW_DURATION = "write '2 h', '1 h 30 min', '1:30:00', '1-00:00:00', or a number of seconds"
 HOW_DATE = "write 2026-12-01T08:00, or 2026-12-01 08:00:00 +01:00"
 AMBIGUOUS = "'m' is milli in one place and minutes or megabytes in another"
 
@@ -29,6 +29,8 @@ _SPOKEN_UNITS = ("d", "h", "min", "s")
 _AMOUNT = re.compile(
     r"\s*([-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,3})?)\s*([a-zA-Z]*)\s*"
 )
+_SPOKEN_PART = re.compile(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([a-zA-Z]+)\s*")
+_SPOKEN = re.compile(rf"(?:{_SPOKEN_PART.pattern}){{2,4}}")
 _CLOCK = re.compile(r"\s*(?:([0-9]{1,7})-)?([0-9]{1,9}):([0-9]{1,7})(?::([0-9]{1,7}))?\s*")
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
 _ZONE = re.compile(r" (?=[+-]\d\d:\d\d$)", re.ASCII)
@@ -50,12 +52,14 @@ def unit_of(word: str) -> str:
 
 
 def read_duration(text: str) -> Decimal | None:
-    """Seconds: [days-]hours:minutes[:seconds], an amount with a unit, or a number; None: it is no duration.
+    """Seconds: [days-]hours:minutes[:seconds], amounts with units, the largest first, or a number.
 
-    Raise ValueError for the unit m, which may mean too much.
+    None: it is no duration. Raise ValueError for the unit m, which may mean too much.
     """
     if clock := _CLOCK.fullmatch(text):
         return Decimal(in_seconds(*clock.groups()))
+    if _SPOKEN.fullmatch(text):
+        return _read_spoken(text)
     read = amount_and_unit(text)
     if read is None:
         return None
@@ -64,6 +68,17 @@ def read_duration(text: str) -> Decimal | None:
         raise ValueError(f"{AMBIGUOUS} (write 'min')")
     unit = DURATIONS.get(unit_of(word)) if word else 1
     return None if unit is None else amount * unit
+
+
+def _read_spoken(text: str) -> Decimal | None:
+    """`1 d 2 h`, as `as_duration` writes it: each unit once, the largest first."""
+    parts = [(Decimal(amount), word) for amount, word in _SPOKEN_PART.findall(text)]
+    if any(word == "m" for _, word in parts):
+        raise ValueError(f"{AMBIGUOUS} (write 'min')")
+    units = [DURATIONS.get(unit_of(word), 0) for _, word in parts]
+    if 0 in units or any(unit <= following for unit, following in pairwise(units)):
+        return None
+    return sum((amount * unit for (amount, _), unit in zip(parts, units, strict=True)), Decimal())
 
 
 def in_seconds(days: str | None, hours: str | None, minutes: str | None, seconds: str | None) -> int:

@@ -17,6 +17,10 @@ LARGEST_LIST = 1024 * MEGABYTE
 LONGEST_FILE_LINE = 2 * MEGABYTE
 TABLE_DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES = (".jsonl", ".ndjson")
+LONE_RETURNS = (
+    "has carriage returns (CR) between its words, as files have whose lines end by them alone; "
+    r"`tr '\r' '\n' <OLD >NEW` makes lines of them"
+)
 NO_TABLE = "a file with another ending, as .txt, is read as lines of words"
 
 
@@ -71,7 +75,10 @@ class ParameterFileLines:
 
     def __iter__(self) -> Iterator[str]:
         try:
-            yield from lines_of(self.path)
+            for number, line in enumerate(lines_of(self.path), 1):
+                if "\r" in line and "\r" in line.strip() and not is_table(self.path.name):
+                    raise OSError(None, f"line {number} {LONE_RETURNS}")
+                yield line
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise DescriptionError(

@@ -97,6 +97,8 @@ def whole_seconds(value: object) -> int:
         value = value.isoformat()
     if isinstance(value, str) and (seconds := _duration(value)) is not None:
         value = math.ceil(seconds)
+    if isinstance(value, float) and math.isfinite(value):
+        value = math.ceil(value)
     try:
         return whole(1)(value)
     except ValueError:

@@ -247,7 +247,10 @@ def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
         drivers.load("local", options)
 
 
-def test_what_can_never_fit_is_known_beforehand_with_the_line_that_would_change_it() -> None:
+def test_what_can_never_fit_is_known_beforehand_with_the_line_that_would_change_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
     local = load("local", {"spool": "/s", "pools": {"cpu": 4, "mem": 500, "gnat": 2}})
     assert local.problems(BatchRequest("a", 1, 60, ResourceRequest(2, 2, 250, {"gnat": 2}))) == []
     assert local.problems(BatchRequest("a", 1, 60, ResourceRequest(5, 1, 501, {"gnat": 9}, tmp=1))) == [
@@ -255,6 +258,8 @@ def test_what_can_never_fit_is_known_beforehand_with_the_line_that_would_change_
         f"`cigri cluster change NAME --option pools.{asked}` would change that"
         for asked, there in (("cpu=5", 4), ("mem=501", 500), ("tmp=1", "none"), ("gnat=9", 2))
     ]
+    [beyond] = local.problems(BatchRequest("a", 1, 60, ResourceRequest(9, 1, 0)))
+    assert beyond == "a job asks for cpu=9, and the cluster has 4; this host itself has 8"
     assert local.largest()["mem"] == 500
     assert load("local", {"spool": "/s"}).largest().keys() == {"cpu", "mem"}
 

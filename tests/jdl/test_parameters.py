@@ -134,6 +134,8 @@ def test_a_wrong_parameter_file_is_told(tmp_path: Path) -> None:
     assert "cannot be read: Is a directory" in refusal(tmp_path, param_file=".")[0]
     assert "expected the name of a file" in refusal(tmp_path, param_file=3)[0]
     assert "cannot be read" in refusal(tmp_path, param_file="a\0")[0]
+    (tmp_path / "p.txt").write_bytes(b"mesh 1\rmesh 2\rmesh 3\r")
+    assert "p.txt cannot be read: line 1 has carriage returns (CR)" in refusal(tmp_path, param_file="p.txt")[0]
     (tmp_path / "p.txt").write_bytes(b"ok\n\n\xff\nit's\n")
     found = refusal(tmp_path, param_file="p.txt")
     assert [problem.split(":")[0] for problem in found] == ["p.txt line 3", "p.txt line 4"]

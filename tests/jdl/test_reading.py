@@ -310,6 +310,7 @@ def test_clusters_may_be_a_list_or_left_out() -> None:
         ("1-00:00:00", 86400),
         ("1:30:00", 5400),
         ("1.5 d", 129_600),
+        ("1 d 2 h", 93_600),
         ("2-12:00", 216_000),
     ],
 )
@@ -322,6 +323,12 @@ def test_durations_are_written_alike_everywhere(written: str, seconds: int) -> N
     if " " not in written:
         wanted = parse_requirement(f"max_walltime >= {written}", BUILT_IN)
         assert wanted == parse_requirement(f"max_walltime >= {seconds}", BUILT_IN)
+
+
+def test_a_part_of_a_second_counts_as_a_whole_one() -> None:
+    assert read({**MINIMAL, "walltime": 90.5}).clusters["c"].walltime == 91
+    for wrong in (-0.5, 1e300):
+        assert "expected a duration" in problems(json.dumps({**MINIMAL, "walltime": wrong}))[0].message
 
 
 def test_a_duration_in_m_may_be_too_much() -> None:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
-from cigri.jdl.parsing import FIELDS_OF_LATER, KNOWN_FIELDS
+from cigri.jdl.earlier_fields import FIELDS_OF_LATER
+from cigri.jdl.parsing import KNOWN_FIELDS
 from cigri.jdl.problems import MOST_SHOWN, cut, did_you_mean, place_of
 from cigri.jdl.shell_lines import SHELL_FIELD, needs_shell
 from cigri.jdl.text_formats import as_strict_json, read

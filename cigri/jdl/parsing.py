@@ -15,6 +15,16 @@ from cigri.jdl.command import unknown_names, unused_columns, unused_names
 from cigri.jdl.command_length import check_length
 from cigri.jdl.description import CampaignDescription, CampaignFields
 from cigri.jdl.dirac import is_dirac, translate
+from cigri.jdl.earlier_fields import (
+    DESTINATION,
+    FIELDS_OF_LATER,
+    GATHERING,
+    Block,
+    gathered,
+    is_desktop,
+    is_test,
+    without_later,
+)
 from cigri.jdl.parameter_files import ParameterFileLines, is_table
 from cigri.jdl.parameter_tables import ParameterTable
 from cigri.jdl.parameters import SOURCES, Parameter, names_of, parse_items, parse_source
@@ -24,29 +34,9 @@ from cigri.jdl.stages import STAGES
 from cigri.jdl.storable_values import check_plain
 from cigri.jdl.sweep import SizedIterable
 from cigri.jdl.text_formats import Format, read
-from cigri.jdl.value_types import HOME, truth
+from cigri.jdl.value_types import HOME
 from cigri.jdl.writing import as_written
-from cigri.outputs.destination import NOTHING_WORDS
 
-# What no campaign can ask for yet, and its name for a person; only CiGri 3's ways to say "nothing" are taken.
-FIELDS_OF_LATER = {
-    "checkpointing_type": "checkpointing by software of the cluster",
-    "checkpointing_period": "checkpointing by software of the cluster",
-    "data_to_transfer": "the first CiGri's staging",
-    "transfer_timeout": "the first CiGri's staging",
-    "desktop_computing": "desktop computing",
-}
-FIELDS_INSTEAD = {
-    **dict.fromkeys(
-        ("checkpointing_type", "checkpointing_period"), "write 'checkpoint' for a program that saves its state itself"
-    ),
-    **dict.fromkeys(
-        ("data_to_transfer", "transfer_timeout"), "name files in 'inputs', and those of each task in 'task_inputs'"
-    ),
-}
-GATHERING, DESTINATION = "output_gathering_method", "output_destination"
-GATHERING_METHODS = ("scp", "collector")
-"""Of CiGri 3, where they are stored and nothing comes of them; here each means `collect`."""
 FIELDS_OF_FILES = ("inputs", "task_inputs", "outputs", "output_file")
 """With one of them each task has a directory of its own, unless another one is named."""
 ANYWHERE_KEY = ""
@@ -64,7 +54,6 @@ OF_CLUSTERS = {
 KNOWN_FIELDS = sorted({*OF_CLUSTERS, *CAMPAIGN_FIELDS, STAGES})
 
 USUAL_DEFAULTS = JobDefaults()
-Block = Mapping[str, Any]
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -154,8 +143,8 @@ def _campaign(
     before = len(problems)
     clusters = _clusters(top, blocks, defaults, problems)
     are_sound = len(problems) == before
-    is_desktop = _is_desktop(top, problems)
-    tasks = known_tasks or (None if is_desktop else parse_source(top, beside, problems))
+    wants_desktop = is_desktop(top, problems)
+    tasks = known_tasks or (None if wants_desktop else parse_source(top, beside, problems))
     first = next(iter(tasks), None) if tasks is not None else None
     names = names_of(first)
     if names or (first is not None and known_tasks is None):  # DIRAC's language has marks of its own
@@ -251,38 +240,9 @@ def _is_any(clusters: object) -> bool:
 
 def _heading(top: Block, blocks: Mapping[str, Block], problems: list[DescriptionProblem]) -> CampaignFields | None:
     given = {key: top[key] for key in CampaignFields.model_fields if key in top}
-    if _is_test(top, blocks, problems) and given.setdefault("campaign_type", "test") != "test":
+    if is_test(top, blocks, problems) and given.setdefault("campaign_type", "test") != "test":
         problems.append(DescriptionProblem("test_mode", "contradicts campaign_type", "leave one of them out"))
     return _validated(CampaignFields, given, place_of, problems)
-
-
-def _is_test(top: Block, blocks: Mapping[str, Block], problems: list[DescriptionProblem]) -> bool:
-    """CiGri 3's test_mode: it may stand in the clusters' blocks, but a campaign is a test as a whole."""
-    everywhere = _truth(top, "test_mode", False, problems)
-    modes = {
-        _truth(block, place_of("clusters", name, "test_mode"), everywhere, problems) for name, block in blocks.items()
-    }
-    if len(modes) > 1:
-        problems.append(DescriptionProblem("test_mode", "is true on some clusters only", "write it once, at the top"))
-    return True in (modes or {everywhere})
-
-
-def _truth(block: Block, place: str, default: bool, problems: list[DescriptionProblem]) -> bool:
-    try:
-        return truth(block.get("test_mode", default))
-    except ValueError as error:
-        problems.append(DescriptionProblem(place, str(error)))
-        return default
-
-
-def _is_desktop(top: Block, problems: list[DescriptionProblem]) -> bool:
-    jobs_type = top.get("jobs_type", "normal")
-    if jobs_type == "desktop_computing":
-        problems.append(DescriptionProblem("jobs_type", "desktop_computing is not supported yet", "leave it out"))
-        return True
-    if jobs_type != "normal" and not _is_nothing(jobs_type):
-        problems.append(DescriptionProblem("jobs_type", f"expected 'normal', not {shown(jobs_type)}"))
-    return False
 
 
 def _clusters(
@@ -290,10 +250,10 @@ def _clusters(
 ) -> dict[str, ClusterSettings]:
     """The settings of each cluster; what the top says holds where the cluster says nothing."""
     unknown = ProblemCounter(problems, "fields are unknown")
-    top = _gathered(top, place_of, problems)
-    blocks = {name: _gathered(block, partial(place_of, "clusters", name), problems) for name, block in blocks.items()}
+    top = gathered(top, place_of, problems)
+    blocks = {name: gathered(block, partial(place_of, "clusters", name), problems) for name, block in blocks.items()}
     shared = {key: value for key, value in top.items() if key not in CAMPAIGN_FIELDS or key == "project"}
-    shared = _without_later(_known(shared, place_of, unknown), place_of, problems)
+    shared = without_later(_known(shared, place_of, unknown), place_of, problems)
     _check_shared(read_by_shell(shared, place_of, problems), problems)
     clusters = {}
     for name, block in blocks.items():
@@ -307,7 +267,7 @@ def _clusters(
         def place(*steps: str | int, name: str = name) -> str:
             return _origin(top, blocks, "clusters", name, *steps)
 
-        given = shared | _without_later(_known(own, place, unknown), place, problems)
+        given = shared | without_later(_known(own, place, unknown), place, problems)
         given = read_by_shell(given, place, problems)
         if str(given.get("own_directory")).strip().lower() == "true" and given.get("exec_directory") is not None:
             problems.append(
@@ -342,39 +302,6 @@ def _sound_part(given: Block) -> ClusterSettings | None:
 def _check_shared(shared: Block, problems: list[DescriptionProblem]) -> None:
     """What the top says is checked even where every cluster says otherwise, its walltime too."""
     _validated(ClusterSettings, {"exec_file": "true", "walltime": LARGEST_INTEGER, **shared}, place_of, problems)
-
-
-def _without_later(block: Block, place: Callable[..., str], problems: list[DescriptionProblem]) -> dict[str, Any]:
-    for key, capability in FIELDS_OF_LATER.items():
-        if key in block and not _is_nothing(block[key]):
-            message = f"{capability} is not supported yet, so {shown(block[key])} cannot be obeyed"
-            problems.append(DescriptionProblem(place(key), message, FIELDS_INSTEAD.get(key, "leave it out")))
-    is_empty = "output_file" in block and _is_nothing(block["output_file"])
-    return {k: v for k, v in block.items() if k not in FIELDS_OF_LATER and not (k == "output_file" and is_empty)}
-
-
-def _gathered(block: Block, place: Callable[..., str], problems: list[DescriptionProblem]) -> Block:
-    """With CiGri 3's words for where outputs come to in ours; each task has a directory below it."""
-    block = dict(block)
-    method, to = block.pop(GATHERING, None), block.pop(DESTINATION, None)
-    if not _is_nothing(method) and str(method).strip().lower() not in GATHERING_METHODS:
-        words = " or ".join(GATHERING_METHODS)
-        problems.append(
-            DescriptionProblem(place(GATHERING), f"expected {words}, not {shown(method)}", "write 'collect' instead")
-        )
-    elif not _is_nothing(to) and "collect" in block:
-        problems.append(DescriptionProblem(place(DESTINATION), "contradicts collect", "leave one of them out"))
-    elif not _is_nothing(to):
-        block["collect"] = {"to": to if not isinstance(to, str) or "{" in to else f"{to.rstrip('/')}/{{number}}"}
-    elif not _is_nothing(method):
-        problems.append(
-            DescriptionProblem(place(GATHERING), "says not where to", f"write {DESTINATION}, or collect: {{to: ...}}")
-        )
-    return block
-
-
-def _is_nothing(value: object) -> bool:
-    return value is None or value is False or (isinstance(value, str) and value.strip().lower() in NOTHING_WORDS)
 
 
 def _origin(top: Block, blocks: Mapping[str, Block], *steps: str | int) -> str:

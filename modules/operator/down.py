@@ -107,8 +107,9 @@ def _daemons(settings: Settings) -> dict[Path, str]:
         return named
     for cluster in clusters:
         config = cluster.config.in_use
-        if config.driver == "local" and config.transport == "local":
-            named.setdefault(Path(config.options["spool"]), f"The daemon of cluster {cluster.name}")
+        spool = config.options.get("spool") if config.driver == "local" and config.transport == "local" else None
+        if isinstance(spool, str) and spool:
+            named.setdefault(Path(spool), f"The daemon of cluster {cluster.name}")
     return named
 
 

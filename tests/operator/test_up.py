@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from cigri.database import schema
+from cigri.database import Database, embedded, schema
 from cigri.endpoints import Endpoint, R
 from cigri.endpoints.identity import whoami
 from cigri.endpoints.portal_client import PortalClient
 from cigri.errors import DatabaseUnavailable
+from cigri.flow.clusters import put_cluster
 from cigri.installation import PORTAL_SOCKET
 from modules.operator import down
 from modules.operator.portal import NICENESS
@@ -253,6 +254,10 @@ def test_daemons_of_clusters_that_were_added_on_this_host_end_with_the_others(
     added = grid.run("cluster", "add", "beside", "--driver", "local", "--option", f"spool={spool}")
     assert added.status == 0, added
     until(lambda: down.ask(spool, "probe"), what="the first visit")
+    database = Database(embedded.url(grid.data / "database"))
+    with database.begin() as conn:
+        put_cluster(conn, "odd", {"driver": "local"})
+    database.close()
     said = grid.run("down", "--jobs", "kill")
     assert said.status == 0, said
     assert "The daemon of cluster beside (process " in said.out

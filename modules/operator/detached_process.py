@@ -41,6 +41,18 @@ class PidFile:
             file.truncate(0)
             file.write(f"{os.getpid()} {start_of(os.getpid())}\n")
 
+    def launch(self, argv: Sequence[str], log: Path, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+        """Start a program that will claim this file, and write its mark at once: it is found before it does so."""
+        make_private_directory(self._file.parent)
+        with self._opened() as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # a program that claims the file waits until we have written
+            other = _parse(_read(file.fileno()))
+            process = launch(argv, log, environment)
+            if not (other and is_alive(other)):
+                file.truncate(0)
+                file.write(f"{process.pid} {start_of(process.pid)}\n")
+        return process
+
     def release(self) -> None:
         """Empty the file if it holds our mark: we end well, and have not died."""
         with self._opened() as file:
@@ -76,7 +88,15 @@ class PidFile:
     def stop(self, patience: float) -> bool:
         """Ask it to end, wait, and kill it when it does not; False when it had to be killed."""
         mark = self.mark()
-        return mark is None or stop(mark, patience)
+        if mark is None:
+            return True
+        if not (is_clean := stop(mark, patience)):
+            return False
+        with self._opened() as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if _parse(_read(file.fileno())) == mark:  # it was asked to end before it could empty the file itself
+                file.truncate(0)
+        return is_clean
 
     def _opened(self) -> TextIO:
         return open(self._file, "a+", opener=open_privately)

@@ -56,7 +56,8 @@ def start(settings: Settings) -> "subprocess.Popen[bytes] | None":
     if data_directory.portal(settings).pid() or is_served(portal_socket(settings)):
         return None
     argv = [sys.executable, "-P", "-m", "modules.operator", "portal"]
-    return detached_process.launch(argv, data_directory.portal_log(settings), data_directory.environment(settings))
+    log, environment = data_directory.portal_log(settings), data_directory.environment(settings)
+    return data_directory.portal(settings).launch(argv, log, environment)
 
 
 def tell_start(settings: Settings, process: "subprocess.Popen[bytes] | None") -> None:

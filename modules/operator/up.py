@@ -142,7 +142,8 @@ def _start_almighty(settings: Settings, database: "Database") -> None:
     with database.begin() as conn:
         began = server_time(conn)
     argv = [sys.executable, "-P", "-m", "modules.operator", "almighty"]
-    process = detached_process.launch(argv, data_directory.log(settings), data_directory.environment(settings))
+    log, environment = data_directory.log(settings), data_directory.environment(settings)
+    process = data_directory.almighty(settings).launch(argv, log, environment)
     failed = _wait_for_cycle(settings, database, process, began)
     print(f"The almighty is process {process.pid}; its log is {data_directory.log(settings)}")
     for name, error in failed.items():

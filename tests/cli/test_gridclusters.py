@@ -136,7 +136,6 @@ def test_what_would_be_ignored_is_refused(run: Run, argv: tuple[str, ...]) -> No
     assert run(*argv).status == 2
 
 
-@pytest.mark.noon
 def test_a_cluster_tells_its_hours_and_whether_it_is_within_them(run: Run, database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn, "never")

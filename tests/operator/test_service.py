@@ -63,6 +63,21 @@ def test_a_killed_process_has_died(tmp_path: Path, sleeper: subprocess.Popen[byt
     until(known.has_died)  # even while it is a zombie
 
 
+def test_what_was_launched_is_known_at_once_and_forgotten_when_it_was_asked_to_end(tmp_path: Path) -> None:
+    file = PidFile(tmp_path / "data" / "pid")
+    process = file.launch(["sleep", "600"], tmp_path / "log", os.environ)
+    assert file.pid() == process.pid
+    assert file.stop(10.0)
+    assert process.wait() == -signal.SIGTERM
+    assert not file.has_died()
+
+
+def test_a_launch_leaves_the_mark_of_one_that_lives(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
+    file = write(tmp_path / "pid", ProcessIdentity(sleeper.pid, detached_process.start_of(sleeper.pid)))
+    file.launch(["true"], tmp_path / "log", os.environ).wait()
+    assert file.pid() == sleeper.pid
+
+
 @pytest.mark.parametrize("text", ["", "x y", "12", "1 2 3", "-1 2"])
 def test_an_unreadable_file_is_nobody(tmp_path: Path, text: str) -> None:
     (tmp_path / "pid").write_text(text)

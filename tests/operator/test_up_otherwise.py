@@ -95,6 +95,7 @@ def test_an_almighty_that_does_not_start_is_told_with_its_log(install: Install) 
     assert said.status == 1
     assert "the almighty does not start" in said.err
     assert "Wrong number of fields" in said.err
+    assert "The portal (process" in grid.run("down").out, "it was started before, and is found"
 
 
 def test_a_database_that_repairs_itself_is_waited_for(install: Install) -> None:

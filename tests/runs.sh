@@ -5,7 +5,24 @@ begun_at() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }  # P
 processes_of() { # DIRECTORY of a run: all that were started with its path among their arguments or in their environment
     printf '%s/\n' "$1" | env -u TEST_RUN grep -lF -f - /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3 | sort -u
 }
-end_run() { # DIRECTORY: servers and daemons of its tests, too
+within() { # NAMESPACE: the processes that are in it
+    for process in /proc/[0-9]*; do
+        [ "$(readlink "$process/ns/net" 2>/dev/null)" != "$1" ] || echo "${process#/proc/}"
+    done
+}
+end_clusters() { # DIRECTORY of a run: all that is in the network namespace of its testbed, the process that holds it last
+    read -r holder begun 2>/dev/null <"$1/namespace" || return 0
+    [ "$(begun_at "$holder")" = "$begun" ] || return 0
+    namespace=$(readlink "/proc/$holder/ns/net")
+    for signal in TERM KILL; do
+        # shellcheck disable=SC2046
+        kill -$signal $(within "$namespace" | grep -vx "$holder") 2>/dev/null || :
+        sleep 0.5
+    done
+    kill -KILL "$holder"
+}
+end_run() { # DIRECTORY: servers and daemons of its tests, and of its clusters, too
+    end_clusters "$1"
     for signal in TERM KILL; do
         for _ in 1 2 3 4 5 6 7 8 9 10; do
             left=$(processes_of "$1")

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.grid import Grid
+from modules.operator.detached_process import start_of
+from tests.grid import TESTBED, Grid
 from tests.verdict import MAX_TRIED_AGAIN, Failure, choose_second_tries, judge, read_stage
-from tests.waiting import MissedDeadline
+from tests.waiting import MissedDeadline, looks
 
 TEST_OF_GATE = """
 import subprocess
@@ -132,6 +133,25 @@ def call(command: str, *words: Path) -> None:
     subprocess.run(
         ["sh", "-euc", f'. {RUNS}; {command} "$@"', "sh", *words], check=True, env={"PATH": os.environ["PATH"]}
     )
+
+
+@pytest.mark.process
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes namespaces")
+def test_clusters_that_a_killed_run_has_left_are_ended(tmp_path: Path) -> None:
+    run = tmp_path / "cigri-test-dead"
+    run.mkdir()
+    (run / "owner").write_text(f"{os.getpid()} 1\n")
+    holder = subprocess.Popen([TESTBED, "apart", run / "testbed", "sleep", "infinity"])
+    for _ in looks():
+        if (run / "testbed" / "ready").exists():
+            break
+    (run / "namespace").write_text(f"{holder.pid} {start_of(holder.pid).partition(':')[2]}\n")
+    enter = ["nsenter", "--target", str(holder.pid), "--net", "--mount", "--"]
+    daemon = subprocess.Popen([*enter, "env", "-i", "sh", "-c", SERVER], start_new_session=True)
+    seen = subprocess.run([*enter, "ip", "-brief", "address"], check=True, capture_output=True, text=True).stdout
+    assert [line.split()[0].partition("@")[0] for line in seen.splitlines()] == ["lo", "apart1", "apart0"]
+    call("end_dead_runs", tmp_path)
+    assert (daemon.wait(120), holder.wait(120), run.exists()) == (-9, -9, False)
 
 
 @pytest.mark.process

@@ -6,6 +6,12 @@
 SLOTS=16
 SGE_PROGRAMS=/usr/lib/gridengine        # what Debian has in /usr/bin are wrappers that cost 0.1 s each
 
+# clears queues of the error in which a job that could not be started leaves them, as their operator would; what somebody
+# has disabled stays so
+GRIDENGINE_HEALER='while sleep 5; do
+    timeout 20 qstat -f -q "*" 2>/dev/null | awk "\$6 ~ /E/ { print \$1 }" | xargs -r -t timeout 20 qmod -cq
+done'
+
 gridengine_packages() { echo gridengine-master gridengine-exec gridengine-client; }
 gridengine_mounts() { :; }
 # Grid Engine looks up the address a connection comes from, 127.0.0.1 here, and the first name of it must be the peer's own.
@@ -31,6 +37,8 @@ gridengine_up() { # NAME
     [ -e "$STATE/$name/sge/default/differing" ] || gridengine_differing "$name"
     inside "$name" qmod -cq '*' >/dev/null        # jobs that could not be started have put queues into error
     until_true 60 "all.q of $name ($STATE/$name/log/qconf.log)" gridengine_ready "$name"
+    # shellcheck disable=SC2086
+    start "$name" healer env $environment sh -c "$GRIDENGINE_HEALER"
 }
 
 gridengine_is_exec_host() { inside "$1" qconf -sel | grep -qx "$1"; }
@@ -45,7 +53,7 @@ gridengine_mend() { # NAME
     inside "$1" qmod -cq '*' >/dev/null 2>&1 || :
     inside "$1" qmod -e '*' >/dev/null 2>&1 || :
 }
-gridengine_down() { stop "$1" sge_execd 5; stop "$1" sge_qmaster 20; }
+gridengine_down() { stop "$1" healer 1; stop "$1" sge_execd 5; stop "$1" sge_qmaster 20; }
 
 gridengine_conf() { # NAME WORDS...: a change that has been made before is no error
     inside "$1" env EDITOR=/bin/true qconf "${@:2}" </dev/null >>"$STATE/$1/log/qconf.log" 2>&1 || :

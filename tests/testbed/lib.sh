@@ -22,6 +22,9 @@ known() { [ -n "${NUMBER[$1]:-}" ] || die "no cluster '$1'; there are: ${!NUMBER
 
 alone() {      # root, the state directory, and one script at a time (the lock, fd 9, is never handed to a daemon)
     [ "$(id -u)" = 0 ] || cannot "root is needed to install packages, add users and make namespaces"
+    case $(readlink -m "$STATE") in /tmp | /tmp/* | /home | /home/*)
+        die "clusters have a /tmp and a /home of their own, which hide $STATE: set CIGRI_TESTBED to a directory elsewhere" ;;
+    esac
     mkdir -p "$STATE"; chmod 755 "$STATE"
     exec 9>"$STATE/.lock"; flock 9
 }

@@ -7,6 +7,12 @@ AGES=([1]=old [2]=new)      # the nodes differ by a feature, and by their memory
 declare -A WITH_ACCOUNTING=([beta]=1)
 declare -A MAX_ARRAY_SIZE=([beta]=101)     # smaller than the arrays that CiGri begins with
 
+# gives a node back that Slurm has drained or given up, as its operator would; one that does not answer stays away
+SLURM_HEALER='while sleep 5; do
+    timeout 20 sinfo -h -N -t drain,down,fail -o %N 2>/dev/null | sort -u |
+        xargs -r -t -I NODE timeout 20 scontrol update NodeName=NODE State=RESUME
+done'
+
 slurm_packages() { # NAME
     echo munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins
     [ -z "${WITH_ACCOUNTING[$1]:-}" ] || echo slurmdbd slurm-wlm-mysql-plugin mariadb-server
@@ -32,6 +38,7 @@ slurm_up() {   # NAME
         start "$name" "slurmd-$node" slurmd -D -N "$name-n$node"
     done
     until_true 60 "Slurm of $name ($st/log)" slurm_ready "$name"
+    start "$name" healer sh -c "$SLURM_HEALER"
 }
 
 slurm_ready() { [ "$(inside "$1" sinfo -h -N -p normal -o %T | grep -cxE 'idle|mixed|allocated')" = $NODES ]; }
@@ -54,7 +61,7 @@ slurm_stop() { # NAME: without munge and the database
     stop "$1" slurmctld 20
 }
 
-slurm_down() { slurm_stop "$1"; stop "$1" slurmdbd; stop "$1" mariadbd 20; stop "$1" munged; }
+slurm_down() { stop "$1" healer 1; slurm_stop "$1"; stop "$1" slurmdbd; stop "$1" mariadbd 20; stop "$1" munged; }
 
 slurm_munge() { # one daemon and one key per cluster: a credential of one is worth nothing in another
     local name=$1 munge=$STATE/$1/munge

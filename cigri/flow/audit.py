@@ -1,5 +1,5 @@
 """The audit trail: who changed what, how they were known, and when.
-Given by: janitor, portal, users; taken by: operator, users.
+Given by: janitor, operator, portal, users; taken by: operator, users.
 """
 
 from collections.abc import Iterator, Mapping

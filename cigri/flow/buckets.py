@@ -1,5 +1,5 @@
 """Buckets: tasks sorted by what they ask for, on their way into the tables.
-Given by: users.
+Given by: operator, users.
 """
 
 import json

@@ -1,5 +1,5 @@
 """Dependencies: campaigns that wait for others, and their tasks, blocked until these have ended.
-Given by: metascheduler, users; taken by: users.
+Given by: metascheduler, operator, users; taken by: operator, users.
 """
 
 from collections.abc import Collection, Iterator, Sequence

@@ -1,5 +1,5 @@
 """Fixes: what a user says of events: done with, perhaps with the task done again; results that are right, or not.
-Given by: users.
+Given by: operator, users.
 """
 
 from collections.abc import Iterable

@@ -1,5 +1,5 @@
 """News: events that those are to be told of who have subscribed, until it is noted for each of them.
-Given by: notifier; taken by: notifier, users.
+Given by: notifier; taken by: notifier, operator, users.
 """
 
 from collections.abc import Collection, Sequence

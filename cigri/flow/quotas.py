@@ -1,5 +1,5 @@
 """Quotas that operators declare: what the jobs of users, projects, queues and types may have.
-Given by: users; taken by: campaign schedulers, metascheduler, users.
+Given by: users; taken by: campaign schedulers, metascheduler, operator, users.
 """
 
 from collections import Counter, defaultdict

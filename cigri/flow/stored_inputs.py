@@ -1,5 +1,5 @@
 """Stored inputs: files that users have sent to the grid for their campaigns.
-Given by: janitor, users; taken by: janitor, users.
+Given by: janitor, operator, users; taken by: janitor, operator, users.
 """
 
 from collections.abc import Collection, Iterable, Mapping

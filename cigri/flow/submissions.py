@@ -1,5 +1,5 @@
 """Submissions: campaigns, and more tasks for them, as their users hand them over.
-Given by: matcher, users; taken by: users.
+Given by: matcher, operator, users; taken by: operator, users.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -99,6 +99,12 @@ def find_submission(conn: Connection, user: str, key: IdempotencyKey | None) -> 
     it wait.
     """
     return next(iter(reversed(list_submissions(conn, user, key))), None)
+
+
+def find_sent(conn: Connection, user: str, key: str) -> int | None:
+    """The last campaign that the user has sent with this key, however long ago."""
+    sent = select(func.max(Campaign.c.id)).where(Campaign.c.grid_user == user, Campaign.c.submission_key == key)
+    return conn.scalar(sent)
 
 
 def list_submissions(conn: Connection, user: str, key: IdempotencyKey | None) -> list[int]:

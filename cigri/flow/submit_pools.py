@@ -1,5 +1,5 @@
 """Submit pools: jobs that demand the same, and the queues that are eligible for them; kept fresh.
-Given by: users; taken by: matcher, users.
+Given by: operator, users; taken by: matcher, users.
 """
 
 from collections import defaultdict

@@ -1,5 +1,5 @@
 """Subscriptions: who wants to be told of what, and how.
-Given by: janitor, users; taken by: notifier, users.
+Given by: janitor, operator, users; taken by: notifier, users.
 """
 
 import secrets

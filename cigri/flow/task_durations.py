@@ -1,5 +1,5 @@
 """Known tasks: how long they take, as clusters have shown; of successful ones only.
-Given by: runner, updator, users; taken by: predictor, users.
+Given by: operator, runner, updator, users; taken by: predictor, users.
 
 Moving averages by bucket and cluster, and what each task took last, by the command and the parameter of its user.
 """
@@ -7,6 +7,7 @@ Moving averages by bucket and cluster, and what each task took last, by the comm
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
 from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from uuid import UUID
 from sqlalchemy import (
     BigInteger,
     Connection,
+    DateTime,
     Text,
     Uuid,
     and_,
@@ -34,7 +36,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import IDS, bound_values_table, rows_as_json
+from cigri.database import IDS, bound_values_table, rows_as_json, values_table
 from cigri.database.typed_rows import read_by
 from cigri.estimates.durations import averaged
 from cigri.states import Outcome
@@ -49,6 +51,11 @@ AVERAGES: Mapping[str, TypeEngine[Any]] = {
     "weight": BigInteger(),
     "seconds": DOUBLE_PRECISION(),
 }
+PAST: Mapping[str, TypeEngine[Any]] = {
+    "parameter": Text(),
+    "seconds": DOUBLE_PRECISION(),
+    "at": DateTime(timezone=True),
+}
 REMEMBERED = 500  # latest successes, after which a duration counts for less than a hundredth of a hundredth
 LOOKED_UP = 100_000  # tasks, the first ones; they stand for the others
 TASKS_AT_ONCE = 10_000
@@ -61,6 +68,14 @@ class PastDurations(NamedTuple):
     done: int = 0
     seconds: float = 0.0
     squares: float = 0.0
+
+
+class LastSuccess(NamedTuple):
+    """Of a task with this parameter: seconds, and when it ended."""
+
+    parameter: object
+    seconds: float
+    at: datetime
 
 
 class _AveragedTask(NamedTuple):
@@ -215,6 +230,36 @@ def _written() -> Insert:
     return statement.on_conflict_do_update(
         index_elements=[BucketAverage.c.bucket_id, BucketAverage.c.cluster_id],
         set_={name: statement.excluded[name] for name in ("weight", "seconds")},
+    )
+
+
+def begin_averages(conn: Connection, campaign_id: int, cluster_id: int, durations: Iterable[float]) -> None:
+    """What tasks of a campaign took on a cluster before it came here, the earliest first, for all that it asks for."""
+    average = averaged(0, 0.0, durations)
+    buckets = conn.scalars(select(Bucket.c.id).where(Bucket.c.campaign_id == campaign_id))
+    _write(conn, cluster_id, dict.fromkeys(buckets, average) if average[0] else {})
+
+
+def remember_durations(
+    conn: Connection, user: str, command: str, cluster_id: int, successes: Collection[LastSuccess]
+) -> None:
+    """What tasks of this exec_file took elsewhere, where nothing later is known of them."""
+    rows = [(json.dumps(one.parameter), one.seconds, one.at.isoformat()) for one in successes]
+    past = values_table("past", PAST, rows)
+    settings = cast(literal(json.dumps({"exec_file": command})), JSONB)
+    digests = command_of(literal(user, Text), settings), parameter_of(cast(past.c.parameter, JSONB))
+    last = (
+        select(*digests, past.c.seconds, past.c.at, literal(cluster_id, BigInteger))
+        .ext(distinct_on(digests[1]))
+        .order_by(digests[1], past.c.at.desc())
+    )
+    statement = insert(LastDuration).from_select(["command", "parameter", "seconds", "at", "cluster_id"], last)
+    conn.execute(
+        statement.on_conflict_do_update(
+            index_elements=[LastDuration.c.command, LastDuration.c.parameter],
+            set_={name: statement.excluded[name] for name in ("seconds", "at", "cluster_id")},
+            where=LastDuration.c.at < statement.excluded.at,
+        )
     )
 
 

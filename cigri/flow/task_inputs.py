@@ -1,5 +1,5 @@
 """Inputs of tasks: files that single tasks need, beside those of their campaign.
-Given by: users; taken by: runner.
+Given by: operator, users; taken by: runner.
 """
 
 from collections import defaultdict

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 from cigri.api_models.submissions import SubmittedCampaign
 from cigri.errors import CigriError
 from cigri.flow.audit import put_audit
+from cigri.flow.campaigns import move_campaign
 from cigri.flow.dependencies import find_required
 from cigri.flow.submissions import IdempotencyKey, find_submission, list_submissions, put_campaign
 from cigri.identity.callers import Caller
+from cigri.states import CampaignState
 from cigri.submission.dry_run import ExaminedDescription
 from cigri.submission.new_campaign import new_campaign, wanted_before
 from cigri.submission.preview import outline
@@ -43,6 +45,19 @@ def store(
             campaign_id = _put(conn, caller, description, key)
             _note(conn, caller, "submit_campaign", description, campaign_id)
     return _stored(caller, examined, notes, campaign_id)
+
+
+def take_over(
+    database: "Database", caller: Caller, examined: ExaminedDescription, key: IdempotencyKey, *, is_paused: bool
+) -> int:
+    """A campaign of another grid, in one transaction: not a job of one that was paused there is made meanwhile."""
+    description = _described(examined)
+    with database.begin() as conn:
+        campaign_id = _put(conn, caller, description, key)
+        if is_paused:
+            move_campaign(conn, campaign_id, caller, CampaignState.PAUSED)
+        _note(conn, caller, "submit_campaign", description, campaign_id)
+    return campaign_id
 
 
 def store_stages(

@@ -30,6 +30,7 @@ COMMANDS = {
     "accounting": "make the core-hours that are told what ended jobs add up to",
     "doctor": "check that the tables keep their promises, and say what is stuck",
     "config": "the settings in force and where each comes from",
+    "import-cigri3": "take over what a CiGri 3 has",
     "simulate": "the modules in virtual time against simulated clusters, and a report",
 }
 HERE_ONLY = {
@@ -45,6 +46,7 @@ HERE_ONLY = {
     "accounting": "it reads every ended job, which takes longer than the portal has for an answer",
     "doctor": "it asks clusters with this host's keys, and looks at its files",
     "config": "it tells this host's settings",
+    "import-cigri3": "it reads another database, and stores campaigns of others",
     "simulate": "it is a program of its own, which needs no grid",
 }
 """Sub-commands that do their work where they are called, and why; all others ask the portal where there is one."""
@@ -72,6 +74,11 @@ def dispatch(name: str, description: str, commands: Mapping[str, str], examples:
         near = get_close_matches(word, list(commands), n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(commands)}"
         raise UsageError(f"{name} has no command {word!r}; {hint}")
-    run = import_module(f"{__name__}.{'.'.join([*name.split()[1:], word])}").run
+    run = import_module(f"{__name__}.{'.'.join(map(module_of, [*name.split()[1:], word]))}").run
     status: int = run(argv[1:])
     return status
+
+
+def module_of(word: str) -> str:
+    """The name of the file of a sub-command."""
+    return word.replace("-", "_")

@@ -11,6 +11,7 @@ from unittest.mock import patch
 from cigri import endpoints
 from cigri.cli.command import CommandParser
 from modules import operator
+from modules.operator import module_of
 
 ROOT = Path(__file__).parents[2]
 NAMES = {endpoint.name for endpoint in endpoints.list_endpoints()}
@@ -98,7 +99,8 @@ def command_files() -> dict[str, Path]:
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     users = {name: _file(entry.partition(":")[0]) for name, entry in scripts.items() if name != "cigri"}
     operators = {
-        " ".join(["cigri", *words]): _file(".".join(["modules.operator", *words])) for words in operator_commands()
+        " ".join(["cigri", *words]): _file(".".join(["modules.operator", *map(module_of, words)]))
+        for words in operator_commands()
     }
     return users | operators
 
@@ -131,7 +133,7 @@ def _file(module: str) -> Path:
 def operator_commands() -> Iterator[list[str]]:
     """What may stand behind `cigri`; of what has actions each of them."""
     for word in operator.COMMANDS:
-        below = getattr(import_module(f"modules.operator.{word}"), "ACTIONS", None)
+        below = getattr(import_module(f"modules.operator.{module_of(word)}"), "ACTIONS", None)
         yield from [[word, one] for one in below] if below else [[word]]
 
 
@@ -139,7 +141,7 @@ def parser_of(words: list[str]) -> CommandParser:
     """The command is begun, and stopped where it would look at its words."""
     with patch.object(CommandParser, "parse_args", autospec=True, side_effect=_Begun) as begun:
         with suppress(_Begun):
-            import_module(".".join(["modules.operator", *words])).run([])
+            import_module(".".join(["modules.operator", *map(module_of, words)])).run([])
     parser: CommandParser = begun.call_args.args[0]
     return parser
 

@@ -1,5 +1,5 @@
 """Which queues are for a campaign, before it is submitted and after, and why others are not.
-Read by: users.
+Read by: operator, users.
 """
 
 from collections import defaultdict

@@ -1,5 +1,5 @@
 """The whole grid as those see it who decide what may run where: each queue, and the properties of its nodes.
-Read by: matcher, updator, users.
+Read by: matcher, operator, updator, users.
 """
 
 from collections import defaultdict

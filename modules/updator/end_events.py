@@ -1,6 +1,7 @@
 """What is told of jobs that ended: events for people, and the trials that the error budget counts; pure."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from cigri.flow.clusters import ClusterRow
@@ -8,12 +9,18 @@ from cigri.flow.ends import EndedAttempt
 from cigri.flow.error_budgets import ErrorBudgetUpdate
 from cigri.flow.events import NewEvent
 from cigri.formats.untrusted_text import escape_line
-from cigri.lifecycle.verdicts import FAULT_OF_TASK
+from cigri.lifecycle.verdicts import EXIT_RESUBMIT, EXIT_RESUBMIT_END, FAULT_OF_TASK
 from cigri.presentation.failure_groups import STDERR, TASK_FAILED
 from cigri.states import EventLevel, JobKind, Outcome, TaskState
 from modules.updator.job_conclusions import VisitEnds
 
 BOUNDS = {Outcome.CHECKPOINTED: "checkpoints", Outcome.RESUBMIT: "resubmissions", Outcome.RESUBMIT_END: "resubmissions"}
+
+ASKED_AGAIN = {
+    Outcome.RESUBMIT: ("RESUBMIT", EXIT_RESUBMIT, "before all others"),
+    Outcome.RESUBMIT_END: ("RESUBMIT_END", EXIT_RESUBMIT_END, "after all others"),
+}
+"""Codes of events, as CiGri 3 called them, by what tasks ask for."""
 
 
 def events(
@@ -23,7 +30,7 @@ def events(
     reasons: Mapping[int, str],
     tails: Mapping[tuple[int, int], str],
 ) -> list[NewEvent]:
-    """One per task that is given up, and per prologue or epilogue that failed."""
+    """One per task that is given up, per step that failed, and per campaign whose tasks ask to be done again."""
     events = []
     for attempt in attempts:
         if attempt.verdict.state is TaskState.FAILED:
@@ -41,6 +48,21 @@ def events(
             message = _how(job.outcome, job.exit_code) + _said(tails.get((job.job_id, 1)))
             subject = f"campaign {job.campaign_id} on {cluster.name}"
             events.append(NewEvent(code, EventLevel.ERROR, subject, message, job.campaign_id, cluster.id, job.job_id))
+    return events + _asked_again(cluster, attempts)
+
+
+def _asked_again(cluster: ClusterRow, attempts: Sequence[EndedAttempt]) -> list[NewEvent]:
+    """Of a campaign's tasks that asked by an exit code to be done again, and will be; the last job stands for all."""
+    asked = [one for one in attempts if one.outcome in ASKED_AGAIN and one.verdict.state is TaskState.WAITING]
+    counts = Counter((one.campaign_id, one.outcome) for one in asked)
+    last_jobs = {(one.campaign_id, one.outcome): one.job_id for one in asked}
+    events = []
+    for (campaign_id, outcome), number in counts.items():
+        code, exit_code, place = ASKED_AGAIN[outcome]
+        tasks = "a task" if number == 1 else f"{number} tasks"
+        message = f"{tasks} ended with exit code {exit_code}, to be done again {place}"
+        ids = (campaign_id, cluster.id, last_jobs[campaign_id, outcome])
+        events.append(NewEvent(code, EventLevel.INFO, f"campaign {campaign_id} on {cluster.name}", message, *ids))
     return events
 
 

@@ -11,7 +11,7 @@ from cigri.flow.event_fixes import fix_events
 from cigri.identity.callers import Caller
 from cigri.lifecycle.verdicts import TaskVerdict
 from cigri.settings.sections import BudgetSettings
-from cigri.states import JobKind, Outcome, TaskState
+from cigri.states import EventLevel, JobKind, Outcome, TaskState
 from modules.updator.end_events import count_failures, events
 from modules.updator.job_conclusions import VisitEnds
 from tests.factories import a_cluster
@@ -64,6 +64,25 @@ def test_what_ended_without_an_exit_code_or_a_word_is_told_without(database: Dat
     silent = EndedJob(8, 1, JobKind.EPILOGUE, Outcome.FAILURE, 1, "", "", None)
     told = events(cluster, [killed], VisitEnds([killed], [silent], set()), {}, {(8, 1): ""})
     assert [event.message for event in told] == ["killed", "failure, exit code 1"]
+
+
+def test_tasks_that_ask_to_be_done_again_are_told_together(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        cluster = find_cluster(conn, "dahu")
+    assert cluster is not None
+    again = TaskVerdict(TaskState.WAITING, 20)
+    asked = [an_end(task, Outcome.RESUBMIT, 1.0)._replace(verdict=again) for task in (3, 4)]
+    asked.append(an_end(5, Outcome.RESUBMIT_END, 1.0)._replace(verdict=again))
+    told = events(cluster, asked, VisitEnds(asked, [], set()), {}, {})
+    assert [(event.code, event.level, event.message, event.job_id) for event in told] == [
+        ("RESUBMIT", EventLevel.INFO, "2 tasks ended with exit code 66, to be done again before all others", 4),
+        ("RESUBMIT_END", EventLevel.INFO, "a task ended with exit code 67, to be done again after all others", 5),
+    ]
+    given_up = an_end(6, Outcome.RESUBMIT, 1.0)
+    assert [event.code for event in events(cluster, [given_up], VisitEnds([given_up], [], set()), {}, {})] == [
+        "TASK_FAILED"
+    ]
 
 
 def test_nine_failures_in_a_row_are_borne_and_the_tenth_is_too_much(local: Grid) -> None:

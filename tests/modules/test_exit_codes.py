@@ -81,6 +81,8 @@ def test_exit_66_goes_first_in_line_and_67_last(local: Grid) -> None:
     local.submit([str(number) for number in range(5)], command=command, max_jobs=1)
     local.run_to_end()
     assert order(local) == [0, 1, 1, 2, 3, 4, 0]
+    told = local.rows("SELECT code, closed_at IS NOT NULL AS closed FROM events WHERE code ~ 'RESUBMIT' ORDER BY id")
+    assert told == [{"code": "RESUBMIT_END", "closed": True}, {"code": "RESUBMIT", "closed": True}]
     assert local.rows("SELECT sum(resubmissions)::int AS n, sum(failures + deaths)::int AS f FROM tasks") == [
         {"n": 2, "f": 0}
     ]

@@ -62,3 +62,12 @@ def test_a_body_that_never_comes_is_not_waited_for(portal: Served, monkeypatch: 
     with connected(portal.place) as line:
         line.say(f"POST {BASE}/campaigns HTTP/1.1\r\nHost: localhost\r\nContent-Length: {10**9}\r\n\r\n".encode())
         assert line.status() == 413
+
+
+def test_half_a_million_tasks_go_through(portal: Served) -> None:
+    params = [f"run{number:07d} {number / 1e6:.6f}" for number in range(500_000)]
+    described = {"name": "half", "clusters": {"dahu": {"exec_file": "/bin/true"}}, "params": params}
+    told = portal.request("POST", f"{BASE}/campaigns", json.dumps(described))
+    assert told.status == 201
+    _, _, answer = ask(portal, "GET", f"/campaigns/{told.body['id']}")
+    assert json.loads(answer)["total_jobs"] == 500_000

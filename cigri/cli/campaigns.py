@@ -16,9 +16,9 @@ from cigri.api_models.failures import ErrorView
 from cigri.cli.failures import gather_errors, print_kinds
 from cigri.cli.resource_use import print_profiles
 from cigri.cli.table_printing import print_fields, print_table
+from cigri.formats.id_ranges import as_ranges
 from cigri.formats.units import localised
 from cigri.lifecycle.dependency_gates import sentences
-from cigri.presentation.failure_groups import as_ranges
 from cigri.presentation.formatting import (
     STATE_LETTERS,
     format_duration,

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from cigri.api_models.campaigns import CampaignView
 from cigri.api_models.failures import ErrorView, FailureGroup
 from cigri.cli.command import DONE, escape_text, print_error, print_json
+from cigri.formats.id_ranges import as_ranges
 from cigri.formats.json_values import to_json_value
 from cigri.presentation.exit_codes import explain
 from cigri.presentation.failure_groups import (
     TASK_FAILED,
     TaskFailure,
-    as_ranges,
     failure_group,
     group_failures,
     headline,

@@ -19,10 +19,9 @@ from cigri.endpoints.campaigns import campaign
 from cigri.endpoints.jobs import STREAMS
 from cigri.endpoints.outputs import WRITTEN_AT_ONCE, written
 from cigri.endpoints.paging import pages
-from cigri.formats.id_ranges import read_ids
+from cigri.formats.id_ranges import as_ranges, read_ids
 from cigri.formats.units import localised
 from cigri.outputs.brought import Brought, reserve
-from cigri.presentation.failure_groups import as_ranges
 from cigri.presentation.formatting import format_time
 
 EXAMPLES = """\

@@ -1,9 +1,8 @@
 """Ids as people type them: "3", "3,5" or "3-7"."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from cigri.errors import UsageError
-from cigri.presentation.failure_groups import as_ranges
 
 LONGEST_ID = 18  # digits; bigint holds them all
 MOST_IDS = 100_000
@@ -28,6 +27,20 @@ def read_ids(text: str, longest_range: int = MOST_IDS) -> list[int]:
 def format_ids(ids: Collection[int] | None) -> str:
     """As `read_ids` reads them, "" for none in particular."""
     return as_ranges(sorted(ids or ()))
+
+
+def as_ranges(numbers: Iterable[int], most: int | None = None) -> str:
+    """As "0-2,5", of numbers in order; of more than `most` ranges the rest is counted."""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    shown = ranges[:most]
+    text = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in shown)
+    left = sum(last - first + 1 for first, last in ranges[len(shown) :])
+    return f"{text} and {left} more" if left else text
 
 
 def _is_id(text: str) -> bool:

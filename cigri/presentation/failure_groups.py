@@ -88,19 +88,5 @@ def describe_outcome(outcome: Outcome | None, exit_code: int | None) -> str:
     return outcome.replace("_", " ") + (f", exit {exit_code}" if exit_code else "")
 
 
-def as_ranges(numbers: Iterable[int], most: int | None = None) -> str:
-    """As "0-2,5", of numbers in order; of more than `most` ranges the rest is counted."""
-    ranges: list[list[int]] = []
-    for number in numbers:
-        if ranges and ranges[-1][1] == number - 1:
-            ranges[-1][1] = number
-        else:
-            ranges.append([number, number])
-    shown = ranges[:most]
-    text = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in shown)
-    left = sum(last - first + 1 for first, last in ranges[len(shown) :])
-    return f"{text} and {left} more" if left else text
-
-
 def _task(failure: TaskFailure) -> int:
     return failure.task

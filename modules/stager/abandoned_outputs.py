@@ -7,8 +7,8 @@ from sqlalchemy import Connection
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.parcels import AwaitedParcel, CollectingCampaign, LostParcel, list_lost
+from cigri.formats.id_ranges import as_ranges
 from cigri.formats.units import as_size
-from cigri.presentation.failure_groups import as_ranges
 from cigri.states import EventLevel
 
 NOT_THERE = "OUTPUTS_LOST"

@@ -17,11 +17,11 @@ from cigri.flow.parcels import (
     put_lost,
     put_tried,
 )
+from cigri.formats.id_ranges import as_ranges
 from cigri.formats.units import MEGABYTE
 from cigri.outputs.assembling import OutputAssembler
 from cigri.outputs.downloading import OutputDownloader, PendingTaskFiles, TaskWithOutputs
 from cigri.outputs.store import destination_of
-from cigri.presentation.failure_groups import as_ranges
 from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.states import EventLevel
 from modules.stager.abandoned_outputs import is_larger, tell_lost

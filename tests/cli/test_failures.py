@@ -14,11 +14,11 @@ from cigri.flow.cancellations import count_remaining, kill_job
 from cigri.flow.event_fixes import fix_events
 from cigri.flow.views.events import EventFilter, list_fixable
 from cigri.flow.views.invariants import examine
+from cigri.formats.id_ranges import as_ranges
 from cigri.presentation.exit_codes import EXPLAINED, explain
 from cigri.presentation.failure_groups import (
     STDERR,
     TaskFailure,
-    as_ranges,
     failure_group,
     group_failures,
     headline,

@@ -33,10 +33,10 @@ from cigri.endpoints.paging import walk
 from cigri.endpoints.pending_reasons import why
 from cigri.endpoints.tasks import found_tasks, latest_tasks
 from cigri.errors import CigriError, NotFound, UsageError
-from cigri.formats.id_ranges import format_ids
+from cigri.formats.id_ranges import as_ranges, format_ids
 from cigri.identity.callers import AccessScope, Caller
 from cigri.lifecycle.dependency_gates import sentences
-from cigri.presentation.failure_groups import TASK_FAILED, VARYING, as_ranges, describe_outcome
+from cigri.presentation.failure_groups import TASK_FAILED, VARYING, describe_outcome
 from cigri.states import TaskState
 from modules.portal.change_stream import stamp_of
 from modules.portal.parameter_limits import PlainNumber, PlainText

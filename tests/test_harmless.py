@@ -13,7 +13,7 @@ from cigri.database import Database
 from cigri.errors import DescriptionError
 from cigri.flow.events import NewEvent, put_events
 from cigri.formats.untrusted_text import EscapingFormatter, escape_line, escape_text, excerpt, safe_json
-from cigri.presentation.failure_groups import last_stderr_line
+from cigri.lifecycle.task_failures import last_stderr_line
 from cigri.states import EventLevel
 from tests.grid import Grid
 

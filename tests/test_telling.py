@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cigri.formats.subscriptions import SubscriptionRequest, read_subscribing
-from cigri.presentation.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
-from cigri.presentation.notifications import (
+from cigri.lifecycle.notifications import (
     MOST_KINDS_TOLD,
     Notification,
     gathered,
@@ -18,6 +17,7 @@ from cigri.presentation.notifications import (
     severity_of,
     tag_of,
 )
+from cigri.presentation.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
 from cigri.states import Channel, EventLevel, NewsTag, Severity
 from modules.notifier.allowed_networks import is_public
 

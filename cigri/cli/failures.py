@@ -9,15 +9,9 @@ from cigri.api_models.failures import ErrorView, FailureGroup
 from cigri.cli.command import DONE, escape_text, print_error, print_json
 from cigri.formats.id_ranges import as_ranges
 from cigri.formats.json_values import to_json_value
+from cigri.lifecycle.task_failures import TASK_FAILED, TaskFailure, last_stderr_line
 from cigri.presentation.exit_codes import explain
-from cigri.presentation.failure_groups import (
-    TASK_FAILED,
-    TaskFailure,
-    failure_group,
-    group_failures,
-    headline,
-    last_stderr_line,
-)
+from cigri.presentation.failure_groups import failure_group, group_failures, headline
 from cigri.presentation.formatting import format_time
 from cigri.states import Outcome
 

@@ -12,7 +12,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from cigri.database import interval
 from cigri.database.typed_rows import read_all
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.presentation.notifications import NOT_TOLD, Notification, gathered
+from cigri.lifecycle.notifications import NOT_TOLD, Notification, gathered
 from cigri.states import Channel, EventLevel, MessageState, TaskState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.subscriptions import Message, Subscription

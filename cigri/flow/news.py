@@ -12,7 +12,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from cigri.database import id_list
 from cigri.database.typed_rows import read_all
 from cigri.flow.events import NewEvent, put_events
-from cigri.presentation.notifications import HAS_BEGUN
+from cigri.lifecycle.notifications import HAS_BEGUN
 from cigri.states import OPEN_CAMPAIGNS, EventLevel, Severity
 from cigri.tables.campaigns import Campaign
 from cigri.tables.clusters import Cluster

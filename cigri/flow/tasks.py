@@ -21,8 +21,8 @@ from cigri.flow.events import close_events
 from cigri.flow.parcels import forget_parcels
 from cigri.flow.views.job_destinations import BucketClusterKey, is_closed
 from cigri.identity.callers import Caller
+from cigri.lifecycle.task_failures import TASK_FAILED
 from cigri.lifecycle.verdicts import FIRST_IN_LINE
-from cigri.presentation.failure_groups import TASK_FAILED
 from cigri.states import TaskState
 from cigri.tables.campaigns import Bucket
 from cigri.tables.jobs import Attempt

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from cigri.flow.messages import DueMessage
 from cigri.formats.untrusted_text import escape_line
-from cigri.presentation.notifications import Notification, gravest
+from cigri.lifecycle.notifications import Notification, gravest
 from cigri.states import NewsTag
 
 LONGEST_COMMENT_TOLD = 2000

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from cigri.flow.news import NotifiableEvent, Subscriber
-from cigri.presentation.notifications import Notification, is_wanted, news_of
+from cigri.lifecycle.notifications import Notification, is_wanted, news_of
 
 
 def readers_of(readers: Sequence[Subscriber], campaign_id: int | None, owner: str) -> list[Subscriber]:

@@ -9,8 +9,8 @@ from cigri.flow.ends import EndedAttempt
 from cigri.flow.error_budgets import ErrorBudgetUpdate
 from cigri.flow.events import NewEvent
 from cigri.formats.untrusted_text import escape_line
+from cigri.lifecycle.task_failures import STDERR, TASK_FAILED
 from cigri.lifecycle.verdicts import EXIT_RESUBMIT, EXIT_RESUBMIT_END, FAULT_OF_TASK
-from cigri.presentation.failure_groups import STDERR, TASK_FAILED
 from cigri.states import EventLevel, JobKind, Outcome, TaskState
 from modules.updator.job_conclusions import VisitEnds
 

@@ -15,15 +15,9 @@ from cigri.flow.event_fixes import fix_events
 from cigri.flow.views.events import EventFilter, list_fixable
 from cigri.flow.views.invariants import examine
 from cigri.formats.id_ranges import as_ranges
+from cigri.lifecycle.task_failures import STDERR, TaskFailure, last_stderr_line
 from cigri.presentation.exit_codes import EXPLAINED, explain
-from cigri.presentation.failure_groups import (
-    STDERR,
-    TaskFailure,
-    failure_group,
-    group_failures,
-    headline,
-    last_stderr_line,
-)
+from cigri.presentation.failure_groups import failure_group, group_failures, headline
 from cigri.states import CampaignState, Outcome, TaskState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.grid import Event

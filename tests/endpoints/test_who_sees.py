@@ -13,7 +13,7 @@ from cigri.errors import NotFound
 from cigri.flow.error_budgets import ErrorBudgetUpdate, update_error_budgets
 from cigri.formats.json_values import to_json_value
 from cigri.identity.callers import AccessScope, Caller
-from cigri.presentation.failure_groups import STDERR
+from cigri.lifecycle.task_failures import STDERR
 from cigri.settings.sections import BudgetSettings
 from cigri.states import Outcome
 from tests.factories import a_campaign, a_cluster, end_jobs, note_passes, submitted_jobs

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, func, literal, null, select, true
 from sqlalchemy.sql.selectable import Select
 
-from cigri.presentation.failure_groups import TASK_FAILED, TaskFailure, last_stderr_line
+from cigri.lifecycle.task_failures import TASK_FAILED, TaskFailure, last_stderr_line
 from cigri.states import TaskState
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Event

@@ -36,7 +36,8 @@ from cigri.errors import CigriError, NotFound, UsageError
 from cigri.formats.id_ranges import as_ranges, format_ids
 from cigri.identity.callers import AccessScope, Caller
 from cigri.lifecycle.dependency_gates import sentences
-from cigri.presentation.failure_groups import TASK_FAILED, VARYING, describe_outcome
+from cigri.lifecycle.task_failures import TASK_FAILED, VARYING
+from cigri.presentation.failure_groups import describe_outcome
 from cigri.states import TaskState
 from modules.portal.change_stream import stamp_of
 from modules.portal.parameter_limits import PlainNumber, PlainText

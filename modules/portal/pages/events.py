@@ -12,9 +12,9 @@ from cigri.endpoints.events import USUAL_EVENTS, event_counts, events, fix_event
 from cigri.errors import CigriError, UsageError
 from cigri.formats.id_ranges import as_ranges, format_ids
 from cigri.identity.callers import AccessScope, Caller
+from cigri.lifecycle.task_failures import TASK_FAILED
 from cigri.presentation.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
 from cigri.presentation.exit_codes import explain
-from cigri.presentation.failure_groups import TASK_FAILED
 from modules.portal.parameter_limits import PlainNumber, PlainText
 from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_form, see
 

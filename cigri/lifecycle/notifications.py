@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cigri.formats.untrusted_text import escape_line
-from cigri.presentation.failure_groups import STDERR, TASK_FAILED, VARYING, last_stderr_line
+from cigri.lifecycle.task_failures import STDERR, TASK_FAILED, VARYING, last_stderr_line
 from cigri.states import EventLevel, NewsTag, Severity
 
 HAS_BEGUN = "BEGUN"

@@ -14,7 +14,7 @@ from cigri.eligibility.quotas import KINDS_OF_JOBS
 from cigri.endpoints.metrics import used_work
 from cigri.formats.json_values import to_json_value
 from cigri.formats.units import HOUR
-from cigri.formats.usage_groups import GROUPS, read_groups, read_type
+from cigri.presentation.usage_groups import GROUPS, read_groups, read_type
 
 USED_HOURS = ("well", "failed", "lost", "replicas", "asked")
 EXAMPLES = """\

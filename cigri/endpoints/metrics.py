@@ -55,7 +55,7 @@ def used_work(
 ) -> list[UsedWork]:
     """The same and what was asked for, told apart by day, user, project, cluster or type, or several: `day,user`."""
     from cigri.flow.accounting import list_used
-    from cigri.formats.usage_groups import read_groups, read_type
+    from cigri.presentation.usage_groups import read_groups, read_type
 
     try:
         groups = read_groups(apart)

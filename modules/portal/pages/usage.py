@@ -18,7 +18,7 @@ from cigri.endpoints.dispatch import InProcessClient
 from cigri.endpoints.metrics import figures, used_work
 from cigri.endpoints.paging import walk
 from cigri.formats.units import HOUR
-from cigri.formats.usage_groups import read_groups
+from cigri.presentation.usage_groups import read_groups
 from cigri.states import Outcome
 from modules.portal.parameter_limits import PlainText
 from modules.portal.rendering.core_hours import GROUPINGS, CoreHourRow, list_core_hours, sum_up, write_core_hours

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cigri.endpoints.portal_client import is_served
+from cigri.identity.unix_sockets import is_served
 from cigri.lifecycle.active_scheduler import USUAL_SCHEDULER
 from cigri.settings import sources
 

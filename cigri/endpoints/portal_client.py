@@ -1,9 +1,7 @@
 """The grid through its portal: HTTP over the unix socket, where the kernel says who we are, or with a token."""
 
 import json
-import os
 import select
-import socket
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -19,7 +17,6 @@ from cigri.endpoints.remote_portal import RemotePortal
 from cigri.endpoints.request_bodies import as_body
 from cigri.errors import (
     CigriError,
-    ConfigError,
     DescriptionError,
     DescriptionProblem,
     PortalUnavailable,
@@ -27,11 +24,9 @@ from cigri.errors import (
 )
 from cigri.formats.json_values import from_json_value, to_json_value
 from cigri.formats.machine_text import read_json
-from cigri.identity.callers import SUPERUSER
-from cigri.identity.unix_sockets import peer_of
+from cigri.identity.unix_sockets import LONGEST_ANSWER, UnixSocketConnection
 
 LONGEST_RECEIVING = 900.0  # seconds in which much may be sent, and looked at
-LONGEST_ANSWER = 60.0  # seconds for an answer; the portal gives up each of its statements earlier
 PREFERRED_WAIT = 30  # seconds for which the portal is to hold a request; below LONGEST_ANSWER
 OK, ACCEPTED, SENT_ELSEWHERE = range(200, 300), 202, range(300, 400)
 STREAM = "application/x-ndjson"
@@ -49,47 +44,6 @@ class _PortalAnswer(NamedTuple):
     status: int
     text: bytes
     has_next: bool
-
-
-class UnixSocketConnection(HTTPConnection):
-    """HTTP to a unix socket, whose path may be longer than a socket's address."""
-
-    def __init__(self, place: Path, timeout: float = LONGEST_ANSWER) -> None:
-        super().__init__("localhost", timeout=timeout)
-        self._place = place
-
-    def connect(self) -> None:
-        directory = os.open(self._place.parent, os.O_PATH | os.O_DIRECTORY)
-        try:
-            self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            self.sock.settimeout(self.timeout)
-            self.sock.connect(f"/proc/self/fd/{directory}/{self._place.name}")
-            self._require_right_server(os.fstat(directory).st_uid)
-        finally:
-            os.close(directory)
-
-    def _require_right_server(self, owner: int) -> None:
-        """A socket may have been put there by whoever may write there: nothing is told to a stranger."""
-        uid = peer_of(self.sock).uid
-        if uid in (0, os.geteuid(), owner):
-            return
-        self.close()
-        raise ConfigError(
-            f"{self._place}: who listens there, by number {uid}, is neither {SUPERUSER}, nor you, nor the owner of its "
-            "directory: nothing was asked; see portal.socket"
-        )
-
-
-def is_served(place: Path) -> bool:
-    """Does a portal listen there?"""
-    connection = UnixSocketConnection(place)
-    try:
-        connection.connect()
-    except OSError:
-        return False
-    finally:
-        connection.close()
-    return True
 
 
 class PortalClient:

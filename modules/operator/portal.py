@@ -6,8 +6,8 @@ import sys
 import time
 
 from cigri.cli.command import CommandParser
-from cigri.endpoints.portal_client import is_served
 from cigri.errors import CigriError
+from cigri.identity.unix_sockets import is_served
 from cigri.installation import kept_port, pages_address, portal_socket
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings

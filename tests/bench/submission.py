@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from cigri.endpoints.portal_client import is_served
+from cigri.identity.unix_sockets import is_served
 from tests.bench.ground import PROGRAMS, Ground, ground
 from tests.bench.table import Row, row
 

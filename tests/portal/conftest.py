@@ -18,11 +18,12 @@ from sqlalchemy import Connection
 
 from cigri.database import Database
 from cigri.endpoints import Endpoint
-from cigri.endpoints.portal_client import PortalClient, UnixSocketConnection, is_served
+from cigri.endpoints.portal_client import PortalClient
 from cigri.flow.holds import hold_campaign
 from cigri.flow.tokens import put_token
 from cigri.identity.callers import AccessScope, Caller
 from cigri.identity.token_text import ParsedToken, hash_of
+from cigri.identity.unix_sockets import UnixSocketConnection, is_served
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.states import Outcome
 from modules.portal import make_app

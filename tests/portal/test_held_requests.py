@@ -11,7 +11,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from cigri.endpoints.jobs import outputs
-from cigri.endpoints.portal_client import UnixSocketConnection
+from cigri.identity.unix_sockets import UnixSocketConnection
 from modules.portal import held_requests
 from modules.portal.held_requests import LONGEST_WAIT, MOST_HELD, preferred_wait
 from tests.portal.conftest import Served

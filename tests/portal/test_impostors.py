@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from cigri.endpoints.identity import whoami
-from cigri.endpoints.portal_client import PortalClient, UnixSocketConnection
+from cigri.endpoints.portal_client import PortalClient
 from cigri.errors import ConfigError
+from cigri.identity.unix_sockets import UnixSocketConnection
 
 pytestmark = pytest.mark.process
 LISTEN_AS = """\

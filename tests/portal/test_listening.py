@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cigri.endpoints.portal_client import is_served
 from cigri.errors import CigriError, ConfigError
+from cigri.identity.unix_sockets import is_served
 from modules.portal.listening import PortalListener
 
 

@@ -17,11 +17,12 @@ from cigri.endpoints.campaigns import campaigns, errors
 from cigri.endpoints.dispatch import InProcessClient
 from cigri.endpoints.events import events
 from cigri.endpoints.paging import walk
-from cigri.endpoints.portal_client import PortalClient, UnixSocketConnection
+from cigri.endpoints.portal_client import PortalClient
 from cigri.endpoints.tasks import tasks
 from cigri.flow.audit import put_audit
 from cigri.flow.events import NewEvent, put_events
 from cigri.identity.callers import Caller
+from cigri.identity.unix_sockets import UnixSocketConnection
 from cigri.states import EventLevel
 from tests.factories import a_campaign, a_cluster
 from tests.portal.conftest import Served

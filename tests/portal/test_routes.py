@@ -10,7 +10,7 @@ import pytest
 from cigri import endpoints
 from cigri.endpoints import Access, Endpoint
 from cigri.endpoints.parameters import MEANINGS
-from cigri.endpoints.portal_client import UnixSocketConnection
+from cigri.identity.unix_sockets import UnixSocketConnection
 from tests.factories import a_campaign, a_cluster
 from tests.portal.conftest import Served
 

@@ -19,10 +19,11 @@ from cigri.api_models.submissions import SubmittedCampaign
 from cigri.cli.gridsub import main
 from cigri.database import Database, interval
 from cigri.endpoints import API
-from cigri.endpoints.portal_client import PortalClient, UnixSocketConnection
+from cigri.endpoints.portal_client import PortalClient
 from cigri.endpoints.request_bodies import as_body
 from cigri.endpoints.submissions import add_tasks, check_campaign, submit_campaign, submit_stages
 from cigri.errors import CigriError, DescriptionError, PortalUnavailable
+from cigri.identity.unix_sockets import UnixSocketConnection
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.tables.campaigns import Campaign
 from cigri.tables.tasks import Task

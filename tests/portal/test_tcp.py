@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from cigri.endpoints.identity import whoami
-from cigri.endpoints.portal_client import PortalClient, is_served
+from cigri.endpoints.portal_client import PortalClient
 from cigri.endpoints.remote_portal import find_elsewhere
 from cigri.errors import ConfigError
+from cigri.identity.unix_sockets import is_served
 from cigri.settings.loading import load
 from modules.portal.listening import PortalListener
 from modules.portal.origins import PublicNames, read_names

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cigri.endpoints.portal_client import UnixSocketConnection
+from cigri.identity.unix_sockets import UnixSocketConnection
 from modules.portal.cigri3 import doorway
 from modules.portal.cigri3.dispatch import BASE
 from modules.portal.request_guard import LARGEST_JSON

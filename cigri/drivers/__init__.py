@@ -24,6 +24,7 @@ from cigri.formats.untrusted_text import excerpt
 from cigri.requirements import Condition
 from cigri.requirements.node_selection import ConditionNotSelectable
 from cigri.resources.nodes import AlikeNodes
+from cigri.resources.request import ResourceRequest as ResourceRequest  # drivers of other packages take it from here
 from cigri.shell.results import ShellResult
 
 LONGEST_REFUSAL = 4000  # characters of what a site's own wrapper of sbatch says
@@ -77,35 +78,13 @@ class JobControl(StrEnum):
 
 
 @dataclass(frozen=True)
-class ResourceRequest:
-    """What one job asks for: `nodes` times `cpu` cores and `mem` MB (0: the batch system's default), others by name.
-
-    `tmp` MB of disk for temporary files are set aside for it on each node; 0: none are.
-    `native` is the same in the batch system's own words where figures cannot say it, one for each shape that will do;
-    `cpu` and `nodes` are then the largest of them. A driver that has no such words names it in `problems`.
-    """
-
-    cpu: int = 1
-    nodes: int = 1
-    mem: int = 0
-    others: Mapping[str, int] = field(default_factory=dict)
-    native: tuple[str, ...] = ()
-    tmp: int = 0
-
-    @property
-    def width(self) -> int:
-        """Cores of one job, on all its nodes together."""
-        return self.cpu * self.nodes
-
-
-@dataclass(frozen=True)
 class BatchRequest:
     """One array of jobs, indexes 1..size. `tag` is its name on the cluster, unique for ever, [a-z0-9.-] only."""
 
     tag: str
     size: int
     walltime: int  # seconds
-    resources: ResourceRequest = ResourceRequest()
+    resources: ResourceRequest = field(default_factory=ResourceRequest)
     notice: int = 30  # seconds before the walltime at which the job's shell gets SIGXCPU
     besteffort: bool = True
     queue: str = ""

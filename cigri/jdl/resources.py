@@ -9,10 +9,10 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
-from cigri.drivers import ResourceRequest
 from cigri.jdl.amounts import read_amount
 from cigri.jdl.problems import invalid_value, unexpected_value
 from cigri.jdl.value_types import IDENTIFIER, LONGEST_LINE, Line, Positive
+from cigri.resources.request import ResourceRequest
 
 NODE_LEVELS = ("nodes", "network_address", "host")
 CORE_LEVELS = ("core", "resource_id")

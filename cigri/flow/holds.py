@@ -85,13 +85,6 @@ def resume_job(conn: Connection, job_id: int, caller: Caller) -> list[HoldEffect
     return _resume(conn, target, caller.user)
 
 
-def is_share_held(campaign_id: ColumnElement[int], cluster_id: ColumnElement[int]) -> ColumnElement[bool]:
-    """Is the campaign, or its share of the cluster, to stand still?"""
-    whole_or_here = or_(Hold.c.cluster_id.is_(None), Hold.c.cluster_id == cluster_id)
-    wish = select(Hold.c.id).where(Hold.c.campaign_id == campaign_id, Hold.c.job_id.is_(None), whole_or_here)
-    return wish.correlate_except(Hold).exists()
-
-
 def list_held(conn: Connection) -> set[tuple[int, int | None]]:
     """Campaigns and clusters that are to stand still; cluster None: all of them."""
     wishes = conn.execute(select(Hold.c.campaign_id, Hold.c.cluster_id).where(Hold.c.job_id.is_(None)))

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Integer, and_, cast, func, insert, literal, o
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.flow.campaigns import has_tasks, is_over, keep_in_treatment
-from cigri.flow.holds import is_share_held
+from cigri.flow.views.job_destinations import is_share_held
 from cigri.states import JobKind, JobState, StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster

@@ -14,8 +14,7 @@ from sqlalchemy.sql.selectable import Select
 from cigri.database import id_list
 from cigri.database.typed_rows import read_all
 from cigri.flow.ends import EndedAttempt, EndedJob, put_ended, put_unsent
-from cigri.flow.holds import is_share_held
-from cigri.flow.views.job_destinations import is_closed
+from cigri.flow.views.job_destinations import is_closed, is_share_held
 from cigri.lifecycle.verdicts import AttemptCounts, decide_verdict
 from cigri.settings.sections import JobSettings
 from cigri.states import BatchState, CampaignState, JobKind, JobState, KillReason, Outcome

@@ -16,9 +16,9 @@ from cigri.api_models.campaigns import CampaignClusterView, CampaignView
 from cigri.api_models.failures import ErrorView
 from cigri.database import is_one_of, server_time
 from cigri.database.typed_rows import read_all
-from cigri.flow.holds import HALT_PROBLEMS, is_share_held
+from cigri.flow.holds import HALT_PROBLEMS
 from cigri.flow.views.campaign_search import ANY_CAMPAIGN, CampaignSearch, page_of_ids, sort_keys
-from cigri.flow.views.job_destinations import is_closed
+from cigri.flow.views.job_destinations import is_closed, is_share_held
 from cigri.formats.units import HOUR
 from cigri.lifecycle.active_scheduler import USUAL_SCHEDULER, active_scheduler
 from cigri.states import OPEN_CAMPAIGNS, EventLevel, JobState, StepState, TaskState

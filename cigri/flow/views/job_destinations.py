@@ -11,7 +11,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
 from cigri.states import CampaignState, TaskState
-from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
+from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster, Hold
 from cigri.tables.pools import BucketPool, SubmitPool, SubmitPoolQueue
 from cigri.tables.resources import Queue
 from cigri.tables.tasks import Task
@@ -97,6 +97,13 @@ def is_closed(bucket_id: ColumnElement[Any], cluster_id: ColumnElement[Any]) -> 
     other = select(bucket.id).where(bucket.id == bucket_id, bucket.cluster_id != cluster_id)
     is_lost = own_pool.where(~eligible.exists()).correlate_except(pooled).exists()
     return or_(is_lost, other.correlate_except(tested).exists())
+
+
+def is_share_held(campaign_id: ColumnElement[int], cluster_id: ColumnElement[int]) -> ColumnElement[bool]:
+    """Is the campaign, or its share of the cluster, to stand still?"""
+    whole_or_here = or_(Hold.c.cluster_id.is_(None), Hold.c.cluster_id == cluster_id)
+    wish = select(Hold.c.id).where(Hold.c.campaign_id == campaign_id, Hold.c.job_id.is_(None), whole_or_here)
+    return wish.correlate_except(Hold).exists()
 
 
 def find_destination(

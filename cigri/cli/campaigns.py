@@ -13,7 +13,7 @@ from cigri.api_models.campaigns import (
 )
 from cigri.api_models.dependencies import BlockedTasks
 from cigri.api_models.failures import ErrorView
-from cigri.cli.failures import gather_errors, print_kinds
+from cigri.cli.failures import print_kinds
 from cigri.cli.resource_use import print_profiles
 from cigri.cli.table_printing import print_fields, print_table
 from cigri.formats.id_ranges import as_ranges
@@ -21,6 +21,7 @@ from cigri.formats.units import localised
 from cigri.lifecycle.dependency_gates import sentences
 from cigri.presentation.formatting import (
     STATE_LETTERS,
+    collecting,
     format_duration,
     format_percent,
     format_rate,
@@ -28,6 +29,7 @@ from cigri.presentation.formatting import (
     format_time,
     shortened,
 )
+from cigri.presentation.gathered_failures import gather_errors
 from cigri.states import CampaignState, CampaignType
 
 # What `gridstat` shows of a test campaign.
@@ -222,14 +224,6 @@ def _outputs(whole: CampaignDetail) -> str | None:
     facts = [collecting(c)] if c.collected + c.uncollected + c.lost else []
     facts += [f"on clusters until {until}; `gridget {c.id}` brings them"] if until and not c.collected else []
     return "; ".join(facts) or None
-
-
-def collecting(c: CampaignView) -> str:
-    """What has come of the outputs that come by themselves, and what has not."""
-    facts = [f"{c.collected} of {c.collected + c.uncollected + c.lost} collected"]
-    facts += [f"{format_size(c.uncollected_bytes)} to come"] if c.uncollected else []
-    facts += [f"{c.lost} given up"] if c.lost else []
-    return ", ".join(facts)
 
 
 def _to_come(c: CampaignView) -> str:

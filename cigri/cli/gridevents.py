@@ -92,7 +92,8 @@ def _check(parser: CommandParser, options: argparse.Namespace) -> None:
 
 
 def _list(grid: GridClient, which: dict[str, Any], options: argparse.Namespace) -> int:
-    from cigri.cli.failures import MOST_READ, gathered_text, group_events
+    from cigri.cli.failures import MOST_READ
+    from cigri.presentation.gathered_failures import gathered_text, group_events
 
     which = which | {"with_closed": options.all}
     if options.json:

@@ -5,10 +5,14 @@ import re
 import shlex
 import sys
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from cigri.api_models.simulations import CampaignSimulationView
 from cigri.formats.units import DAY, HOUR, MINUTE, SIZES, as_duration, as_local
 from cigri.states import CampaignState
+
+if TYPE_CHECKING:
+    from cigri.api_models.campaigns import CampaignView
 
 STATE_LETTERS = {
     CampaignState.IN_TREATMENT: "R",
@@ -68,6 +72,14 @@ def format_mean(number: float) -> str:
 def format_count(number: int, noun: str) -> str:
     """A number of things: `1 task`, `2,062 tasks`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def collecting(c: "CampaignView") -> str:
+    """What has come of the outputs that come by themselves, and what has not."""
+    facts = [f"{c.collected} of {c.collected + c.uncollected + c.lost} collected"]
+    facts += [f"{format_size(c.uncollected_bytes)} to come"] if c.uncollected else []
+    facts += [f"{c.lost} given up"] if c.lost else []
+    return ", ".join(facts)
 
 
 def parameter_words(parameter: object) -> str:

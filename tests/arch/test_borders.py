@@ -62,6 +62,13 @@ def test_the_library_imports_no_module() -> None:
         assert not [name for name, _ in imports(path) if name.split(".")[0] == "modules"], path
 
 
+def test_no_module_but_the_operators_commands_imports_those_of_users() -> None:
+    """What pages and commands both show is made in cigri/presentation."""
+    for path in MODULES:
+        if module_of(path) != "operator":
+            assert not [name for name, _ in imports(path) if name.split(".")[:2] == ["cigri", "cli"]], path
+
+
 def test_files_import_each_other_in_one_direction() -> None:
     """What is imported for its types alone is no circle."""
     edges = {}

@@ -7,7 +7,6 @@ from fastapi import Depends, FastAPI, Request
 from starlette.responses import Response
 
 from cigri.api_models.events import EventView
-from cigri.cli.failures import group_events
 from cigri.endpoints.events import USUAL_EVENTS, event_counts, events, fix_events
 from cigri.errors import CigriError, UsageError
 from cigri.formats.id_ranges import as_ranges, format_ids
@@ -15,6 +14,7 @@ from cigri.identity.callers import AccessScope, Caller
 from cigri.lifecycle.task_failures import TASK_FAILED
 from cigri.presentation.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
 from cigri.presentation.exit_codes import explain
+from cigri.presentation.gathered_failures import group_events
 from modules.portal.parameter_limits import PlainNumber, PlainText
 from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_form, see
 

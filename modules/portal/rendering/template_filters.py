@@ -7,11 +7,11 @@ from jinja2 import pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
-from cigri.cli.campaigns import collecting
 from cigri.formats.units import DAY, as_size, split_instants
 from cigri.formats.untrusted_text import escape_text
 from cigri.presentation.cluster_status import told_skew
 from cigri.presentation.formatting import (
+    collecting,
     format_count,
     format_duration,
     format_mean,

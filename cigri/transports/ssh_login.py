@@ -4,19 +4,24 @@ import logging
 import shlex
 import socket
 import time
+from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import paramiko
-from paramiko.pkey import UnknownKeyType
 
 from cigri.settings.ssh_address import SshAddress, SshHop
+from cigri.transports.key_login import KeyLogin
+from cigri.transports.known_hosts import HostKeyJudgement, KnownHosts, Standing
+from cigri.transports.private_keys import PrivateKeyUnusable
 from cigri.transports.shell_pool import SessionRefused
 
 # Whatever paramiko logs reaches us as an exception too; its own tracebacks would flood the log of every bad night.
 WIRE_LOG = "cigri.transports.wire"
 logging.getLogger(WIRE_LOG).setLevel(logging.CRITICAL)
 
+LINES_TOLD = 4  # of known_hosts, in one message
 DEAD_AFTER = 3  # keep-alives without any acknowledgement
 
 
@@ -28,16 +33,27 @@ class SshConnectError(Exception):
         self.is_network = is_network
 
 
-class UnknownHostKey(paramiko.SSHException):
-    def __init__(self, key: paramiko.PKey) -> None:
-        super().__init__("unknown host key")
+class HostKeyNotTaken(paramiko.SSHException):
+    """The host shows a key that known_hosts does not list for it, or forbids."""
+
+    def __init__(self, key: paramiko.PKey, judgement: HostKeyJudgement) -> None:
+        super().__init__("host key not taken")
         self.key = key
+        self.judgement = judgement
 
 
-class RefuseUnknownHostKeys(paramiko.MissingHostKeyPolicy):
+class KnownHostsPolicy(paramiko.MissingHostKeyPolicy):
+    """Judges each host key; paramiko itself is given none to compare with, for it looks at one of each type only."""
+
+    def __init__(self, known: KnownHosts, names: Sequence[str]) -> None:
+        self._known = known
+        self._names = names
+
     def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
-        """Called by paramiko for a key that is not in known_hosts: UnknownHostKey carries it to the caller."""
-        raise UnknownHostKey(key)
+        """Called by paramiko with what the host shows: HostKeyNotTaken carries the verdict to the caller."""
+        judgement = self._known.judge(self._names, key.get_name(), key.asbytes())
+        if judgement.standing is not Standing.GOOD:
+            raise HostKeyNotTaken(key, judgement)
 
 
 class SshConnector:
@@ -52,41 +68,42 @@ class SshConnector:
         """Log in there, through `via` if given; raise SshConnectError, or SessionRefused when it is worth trying again
         soon."""
         patience = max(0.01, min(self._address.connect_timeout, deadline - time.monotonic()))
-        key = self._load_key(hop.login)
-        self._load_host_keys(client)
+        login = self._load_keys(hop.login)
+        known = self._load_host_keys(client, hop)
         sock = _reach_through(via, hop, patience) if via else _reach(hop, patience, self._address.keepalive)
         started = time.monotonic()
         try:
-            self._log_in(client, hop, sock, key, patience)
-        except UnknownHostKey as error:
-            raise SshConnectError(self._explain_unknown(hop, error.key)) from None
-        except paramiko.BadHostKeyException as error:
-            raise SshConnectError(self._explain_changed(hop, error)) from None
+            self._log_in(client, hop, sock, known, login, patience)
+        except HostKeyNotTaken as error:
+            raise SshConnectError(self._explain_host_key(hop, error.key, error.judgement)) from None
         except paramiko.AuthenticationException as error:
-            raise SshConnectError(self._explain_login(hop, error)) from None
+            raise SshConnectError(self._explain_login(hop, error, login.remarks)) from None
         except (paramiko.SSHException, EOFError, OSError) as error:
             if time.monotonic() - started >= 0.9 * patience:
                 raise SshConnectError(f"sshd of {hop} did not greet within {patience:.1f} s", is_network=True) from None
-            raise _understand(hop, error) from None
+            raise _understand(hop, error, login.remarks) from None
         transport = client.get_transport()
         assert transport
         transport.set_keepalive(self._address.keepalive)
 
     def _log_in(
-        self, client: paramiko.SSHClient, hop: SshHop, sock: Any, key: paramiko.PKey | None, patience: float
+        self,
+        client: paramiko.SSHClient,
+        hop: SshHop,
+        sock: Any,
+        known: KnownHosts,
+        login: KeyLogin,
+        patience: float,
     ) -> None:
-        alias = self._alias(hop)
         is_done = False
         try:
             client.connect(
-                alias or hop.host,
-                port=22 if alias else hop.port,
+                hop.host,
+                port=hop.port,
                 username=hop.login,
-                pkey=key,
-                allow_agent=key is None,
-                look_for_keys=key is None,
+                auth_strategy=login,
                 sock=sock,
-                transport_factory=_transport,
+                transport_factory=partial(_transport, first_kinds=known.kinds(self._known_names(hop))),
                 timeout=patience,
                 banner_timeout=patience,
                 auth_timeout=patience,
@@ -101,44 +118,58 @@ class SshConnector:
         is_target = (hop.host, hop.port) == (self._address.host, self._address.port)
         return self._address.host_key_alias if is_target else ""
 
-    def _load_key(self, login: str) -> paramiko.PKey | None:
+    def _load_keys(self, login: str) -> KeyLogin:
         path = self._address.key_path(login)
-        if path is None:
-            return None
         try:
-            return paramiko.PKey.from_path(path)
-        except (OSError, ValueError, TypeError, paramiko.SSHException, UnknownKeyType) as error:
-            raise SshConnectError(f"the key file {path} cannot be used (it must have no passphrase): {error}") from None
+            return KeyLogin(login, [path] if path else [])
+        except PrivateKeyUnusable as error:
+            raise SshConnectError(str(error)) from None
 
-    def _load_host_keys(self, client: paramiko.SSHClient) -> None:
+    def _load_host_keys(self, client: paramiko.SSHClient, hop: SshHop) -> KnownHosts:
         path = self._address.known_hosts_path()
-        client.set_log_channel(WIRE_LOG)
-        client.set_missing_host_key_policy(RefuseUnknownHostKeys())
-        if not path.exists():
-            return
         try:
-            client.load_system_host_keys(path)
-        except (OSError, ValueError, paramiko.SSHException) as error:
-            raise SshConnectError(f"{path} cannot be read: {error}") from None
+            known = KnownHosts.read(path)
+        except OSError as error:
+            raise SshConnectError(f"{path} cannot be read: {error.strerror or error}") from None
+        client.set_log_channel(WIRE_LOG)
+        client.set_missing_host_key_policy(KnownHostsPolicy(known, self._known_names(hop)))
+        return known
 
-    def _explain_unknown(self, hop: SshHop, key: paramiko.PKey) -> str:
-        return (
-            f"the host key of {hop.host}:{hop.port} is not in {self._address.known_hosts_path()}. It shows "
-            f"{key.get_name()} {key.fingerprint}; compare that with what its administrator says, then run: "
-            f"{self._scan_command(hop)}"
-        )
+    def _explain_host_key(self, hop: SshHop, key: paramiko.PKey, judgement: HostKeyJudgement) -> str:
+        path, place = self._address.known_hosts_path(), f"{hop.host}:{hop.port}"
+        shown = f"{key.get_name()} {key.fingerprint}"
+        known = "; ".join(f"line {one.line}: {one.kind} {one.fingerprint}" for one in judgement.keys[:LINES_TOLD])
+        add = f"run: {self._scan_command(hop)}"
+        match judgement.standing:
+            case Standing.REVOKED:
+                return (
+                    f"THE HOST KEY OF {place} IS REVOKED: it shows {shown}, of which {path} says @revoked ({known}). "
+                    "Somebody who stole it may be listening. Nobody logs in there before the host has another key"
+                )
+            case Standing.CHANGED:
+                return (
+                    f"THE HOST KEY OF {place} HAS CHANGED: it shows {shown}, and {path} has others ({known}). "
+                    "Somebody may be listening. Only when its administrator says that this one is right: delete those "
+                    f"lines whose keys no host of that name has any more (the others stay good), and {add}"
+                )
+            case Standing.CERTIFIED_ONLY:
+                return (
+                    f"{path} vouches for {place} by host certificates only (@cert-authority, {known}), which are not "
+                    f"understood here: its own key has to be listed. It shows {shown}; compare that with what its "
+                    f"administrator says, then {add}"
+                )
+            case Standing.UNKNOWN | Standing.GOOD:
+                others = f", which knows others of it ({known})" if known else ""
+                return (
+                    f"the host key of {place} is not in {path}{others}. It shows {shown}; compare that with what its "
+                    f"administrator says, then {add}"
+                )
 
-    def _explain_changed(self, hop: SshHop, error: paramiko.BadHostKeyException) -> str:
-        path = shlex.quote(str(self._address.known_hosts_path()))
-        return (
-            f"THE HOST KEY OF {hop.host}:{hop.port} HAS CHANGED: it shows {error.key.get_name()} "
-            f"{error.key.fingerprint}, known is {error.expected_key.get_name()} {error.expected_key.fingerprint}. "
-            f"Somebody may be listening. Only when its administrator says that the new one is right, run: "
-            f"ssh-keygen -R {shlex.quote(self._known_name(hop))} -f {path}; {self._scan_command(hop)}"
-        )
-
-    def _known_name(self, hop: SshHop) -> str:
-        return self._alias(hop) or (hop.host if hop.port == 22 else f"[{hop.host}]:{hop.port}")
+    def _known_names(self, hop: SshHop) -> list[str]:
+        """Under which ssh looks for its keys; one without its port speaks where nothing else does."""
+        if alias := self._alias(hop):
+            return [alias]
+        return [hop.host] if hop.port == 22 else [f"[{hop.host}]:{hop.port}", hop.host]
 
     def _scan_command(self, hop: SshHop) -> str:
         path: Path = self._address.known_hosts_path()
@@ -150,22 +181,36 @@ class SshConnector:
             command += f" | sed 's/^[^ ]*/{alias}/'"
         return f"{command} >> {shlex.quote(str(path))}"
 
-    def _explain_login(self, hop: SshHop, error: Exception) -> str:
+    def _explain_login(self, hop: SshHop, error: Exception, remarks: Sequence[str]) -> str:
         path = self._address.key_path(hop.login)
         keys = f"the key {path}" if path else "the keys of the agent and of ~/.ssh"
         option = f"-i {shlex.quote(str(path))} " if path else ""
         return (
-            f"{hop.host}:{hop.port} does not let {hop.login} in with {keys}: {error} The public key must be in "
-            f"~{hop.login}/.ssh/authorized_keys there; try: ssh {option}-p {hop.port} {hop.login}@{hop.host} true"
+            f"{hop.host}:{hop.port} does not let {hop.login} in with {keys}: {error} {_mind(remarks)}"
+            f"The public key must be in ~{hop.login}/.ssh/authorized_keys there; "
+            f"try: ssh {option}-p {hop.port} {hop.login}@{hop.host} true"
         )
 
 
-def _transport(sock: Any, **options: Any) -> paramiko.Transport:
-    """AES-GCM goes first where the server knows it: with no MAC of its own it costs a third of the time, or less."""
+def _mind(remarks: Sequence[str]) -> str:
+    return "".join(f"Mind: {remark}. " for remark in remarks)
+
+
+def _transport(sock: Any, first_kinds: Collection[str], **options: Any) -> paramiko.Transport:
+    """AES-GCM goes first where the server knows it: with no MAC of its own it costs a third of the time, or less.
+
+    So do host keys of `first_kinds`, of which the server has to show one if it can.
+    """
     transport = paramiko.Transport(sock, **options)
     security = transport.get_security_options()
     security.ciphers = sorted(security.ciphers, key=lambda name: "gcm" not in name)
+    security.key_types = sorted(security.key_types, key=lambda name: _kind_of_key(name) not in first_kinds)
     return transport
+
+
+def _kind_of_key(algorithm: str) -> str:
+    """The type that a key of this algorithm says of itself."""
+    return "ssh-rsa" if algorithm.startswith("rsa-sha2-") else algorithm
 
 
 def _reach(hop: SshHop, patience: float, keepalive: int) -> socket.socket:
@@ -196,9 +241,10 @@ def _reach_through(via: paramiko.SSHClient, hop: SshHop, patience: float) -> par
         raise SshConnectError(text, is_network=True) from None
 
 
-def _understand(hop: SshHop, error: Exception) -> Exception:
+def _understand(hop: SshHop, error: Exception, remarks: Sequence[str]) -> Exception:
     if isinstance(error, (EOFError, ConnectionError)) or "protocol banner" in str(error):
         return SessionRefused(f"sshd of {hop} hangs up before the login; it may allow few at once (MaxStartups)")
     if "No authentication methods" in str(error):
-        return SshConnectError(f"there is no key to log in as {hop}: set key_file, or start an agent")
+        text = f"there is no key to log in as {hop}: set key_file, or start an agent. {_mind(remarks)}"
+        return SshConnectError(text.strip())
     return SshConnectError(f"no SSH connection to {hop}: {error}")

@@ -12,6 +12,7 @@ SOURCES = [path for room in ("cigri", "modules", "migrations") for path in sorte
 OF_ITS_OWN = {
     "cigri/database/virtual.py",  # what makes the virtual time, from the server's
     "cigri/localbatch/engine.py",  # a batch system, as others outside the grid
+    "cigri/transports/private_keys.py",  # whether a certificate has expired, which its sshd judges by its own clock
 }
 """They look at the clock of the server or of this host."""
 

@@ -140,12 +140,18 @@ class DatabaseFull(DatabaseUnavailable):
 
 
 class TransportError(CigriError):
-    """A cluster could not be spoken to; `is_front_end`: its front-end is away, or was, whoever speaks to it."""
+    """A cluster could not be spoken to; `is_front_end`: its front-end is away, or was, whoever speaks to it.
 
-    def __init__(self, cluster: str, message: str, *, is_front_end: bool = False) -> None:
+    `is_login_refused`: it answers, and does not let the account in; hosts ban those who are refused too often.
+    """
+
+    def __init__(
+        self, cluster: str, message: str, *, is_front_end: bool = False, is_login_refused: bool = False
+    ) -> None:
         super().__init__(f"{cluster}: {message}")
         self.cluster = cluster
         self.is_front_end = is_front_end
+        self.is_login_refused = is_login_refused
 
 
 class ClusterUnreachable(TransportError):
@@ -154,6 +160,11 @@ class ClusterUnreachable(TransportError):
 
 class RemoteOutcomeUnknown(TransportError):
     """The script was sent; whether it ran, and how far, is not known."""
+
+
+def is_login_refused(error: Exception) -> bool:
+    """Whether it is that a cluster did not let an account in."""
+    return isinstance(error, TransportError) and error.is_login_refused
 
 
 class BatchSystemError(CigriError):

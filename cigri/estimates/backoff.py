@@ -26,6 +26,8 @@ class BackOff(NamedTuple):
 CLUSTERS_THAT_DO_NOT_ANSWER = BackOff(5.0, 300.0)
 ACCOUNTS_THAT_ARE_REFUSED = BackOff(5.0, 300.0)
 """Of one user on a cluster that answers others."""
+LOGINS_THAT_ARE_REFUSED = BackOff(150.0, 300.0)
+"""Of an account whose keys an SSH server does not take: fail2ban bans whoever is refused five times in ten minutes."""
 SUBMISSIONS_THAT_FAIL = BackOff(10.0, 300.0)
 """Of a campaign on a cluster, in words that nobody knows for a refusal; so many as tables say are one."""
 JOBS_THAT_DO_NOTHING = BackOff(10.0, 3600.0)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 LEFT_ALONE = "CLUSTER_LEFT_ALONE"
 ACCOUNT_REFUSED = "ACCOUNT_REFUSED"
+LOGIN_REFUSED = "LOGIN_REFUSED"
+ACCOUNT_REFUSALS = (ACCOUNT_REFUSED, LOGIN_REFUSED)
+"""Codes of the events about an account: it gives no sense, or is not let in."""
 
 
 class ClusterRow(NamedTuple):
@@ -122,7 +125,7 @@ def list_clusters(conn: Connection, module: str, *, due_only: bool = False) -> l
     the operator is told.
     """
     refused = select(Event.c.id).where(
-        Event.c.code == ACCOUNT_REFUSED, Event.c.closed_at.is_(None), Event.c.cluster_id == Cluster.c.id
+        Event.c.code.in_(ACCOUNT_REFUSALS), Event.c.closed_at.is_(None), Event.c.cluster_id == Cluster.c.id
     )
     has_troubles = or_(Cluster.c.failures > 0, refused.exists()).label("has_troubles")
     columns = Cluster.c.id, Cluster.c.name, Cluster.c.config, Cluster.c.is_enabled

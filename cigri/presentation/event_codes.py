@@ -41,6 +41,7 @@ OF_THE_GRID = {
     "CLUSTER_UNREACHABLE": "the cluster does not answer; it is tried again after a pause, longer each time",
     "CLUSTER_ANSWER": "the cluster's batch system answers nothing that can be understood",
     "ACCOUNT_REFUSED": "an account on a cluster gives no sense: only its own jobs wait",
+    "LOGIN_REFUSED": "a cluster does not let an account in: only its own jobs wait, and it is tried seldom",
     "CLUSTER_FALLBACK": "a cluster's batch system is not there: its jobs run on this host",
     "CLUSTER_LEFT_ALONE": "this grid is a copy: the cluster is visited once an operator enables it",
     "CLUSTER_DRAIN": "which jobs a drain took back, told of their end, or killed, and what that cost",

@@ -45,6 +45,11 @@ kill 0
 """
 
 
+START_UP_FILES = (
+    "What its start-up files (~/.bashrc, ~/.bash_profile, ~/.profile, ~/.zshenv, ~/.tcshrc, /etc/profile.d) run without "
+    "a terminal may start no other shell, ask nothing, and redirect nothing: `case $- in *i*) ;; *) return;; esac` "
+    "before those lines keeps them for people"
+)
 LARGEST_ANSWER = 2**26  # bytes of an output; who says more is not listened to
 
 
@@ -102,12 +107,13 @@ class PersistentShell:
                 self._stream.send(PROGRAM.replace("MARK", mark).encode(), deadline)
             self._receive(out, err, deadline)
         except TimeoutError:
-            raise ClusterUnreachable(
-                self.cluster, f"no shell of {self.user} came up in time{_said(out, err)}"
-            ) from None
+            message = f"no shell of {self.user} came up in time: {_came_instead(out, err)}. {START_UP_FILES}"
+            raise ClusterUnreachable(self.cluster, message) from None
         except (OSError, EOFError):
             refused = f"sudo -n -u {self.user} refused" if "sudo: " in err.text else f"no shell of {self.user}"
-            message, is_cut_off = f"{refused}{_said(out, err)}", self._stream.is_cut_off
+            is_cut_off = self._stream.is_cut_off
+            said = _said(out, err) or ("" if is_cut_off else f", it ended without a word. {START_UP_FILES}")
+            message = f"{refused}{said}"
             raise ClusterUnreachable(self.cluster, message, is_front_end=is_cut_off) from None
 
     def run(self, script: str, deadline: float, sent: bytes = b"") -> RawShellResult:
@@ -191,6 +197,17 @@ class _ScriptOutput:
 
 def _new_mark() -> str:
     return f"cigri-{secrets.token_hex(8)}"
+
+
+def _came_instead(out: _ScriptOutput, err: _ScriptOutput) -> str:
+    """What is known of a shell that did not speak on both of its outputs."""
+    if out.is_complete:
+        return "it runs, but what it writes on its standard error goes elsewhere (exec 2>FILE)"
+    if err.is_complete:
+        return "it runs, but what it writes on its standard output goes elsewhere (exec >FILE)"
+    came = {"standard output": out.text.strip(), "standard error": err.text.strip()}
+    said = [f"on its {name} came instead: {excerpt(text)}" for name, text in came.items() if text]
+    return "; ".join(said) or "nothing came"
 
 
 def _said(out: _ScriptOutput, err: _ScriptOutput) -> str:

@@ -5,11 +5,13 @@ import select
 import shlex
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import paramiko
 
 from cigri.errors import ClusterUnreachable
+from cigri.estimates.backoff import LOGINS_THAT_ARE_REFUSED
 from cigri.settings.ssh_address import SshAddress
 from cigri.shell.results import RawShellResult
 from cigri.transports.persistent_shell import PersistentShell
@@ -21,30 +23,60 @@ END_OF_CONNECTION = 0.2  # seconds in which a connection that was lost under a s
 BACKSTOP = 1.0  # seconds after a deadline at which a connection that still holds a caller is cut
 
 
-class ConnectionGate:
-    """Lets one attempt at a time through to a host; those who waited for it share its failure."""
+class LoginRefusal(NamedTuple):
+    """One or more in a row of the same login; whoever comes before its pause is over is told the same."""
 
-    def __init__(self) -> None:
+    text: str
+    in_a_row: int
+    until: float
+
+
+class ConnectionGate:
+    """Lets one attempt at a time through to a host; those who waited for it share its failure.
+
+    A login that was refused is let through again after a pause only: those who ask too often get this host banned.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._lock = threading.Lock()
         self._failures: dict[str, tuple[float, str]] = {}
+        self._refusals: dict[str, LoginRefusal] = {}
 
     @contextlib.contextmanager
     def attempt(self, login: str, deadline: float) -> Iterator[None]:
-        """Raise SshConnectError when the attempt fails, or when one that we waited for has failed."""
-        arrived = time.monotonic()
+        """Raise SshConnectError when the attempt fails, one that we waited for has, or the login was just refused."""
+        arrived = self._clock()
         if not self._lock.acquire(timeout=max(0.0, deadline - arrived)):
             raise SshConnectError("another attempt to connect to the same host has not ended in time")
         try:
+            refusal = self._refusals.get(login, LoginRefusal("", 0, 0.0))
+            if self._clock() < refusal.until:
+                raise SshConnectError(_told_again(refusal, self._clock()), is_refused=True)
             for key in ("", login):
                 failed, text = self._failures.get(key, (0.0, ""))
                 if failed >= arrived:
                     raise SshConnectError(text, is_network=not key)
-            yield
-        except SshConnectError as error:
-            self._failures["" if error.is_network else login] = (time.monotonic(), str(error))
-            raise
+            yield from self._watch(login, refusal.in_a_row)
         finally:
             self._lock.release()
+
+    def _watch(self, login: str, refusals: int) -> Iterator[None]:
+        """The attempt itself, after so many refusals in a row."""
+        try:
+            yield
+        except SshConnectError as error:
+            self._failures["" if error.is_network else login] = (self._clock(), str(error))
+            if error.is_refused:
+                pause = LOGINS_THAT_ARE_REFUSED.seconds(refusals + 1)
+                self._refusals[login] = LoginRefusal(str(error), refusals + 1, self._clock() + pause)
+            raise
+        self._refusals.pop(login, None)
+
+
+def _told_again(refusal: LoginRefusal, clock: float) -> str:
+    pause = f"{refusal.until - clock:.0f} s"
+    return f"{refusal.text} (not tried again for {pause}: hosts ban those whom they refuse too often)"
 
 
 class SshAccountConnection:
@@ -98,7 +130,9 @@ class SshAccountConnection:
         try:
             transport = self._connected(deadline)
         except SshConnectError as error:
-            raise ClusterUnreachable(self._cluster, str(error), is_front_end=error.is_network) from None
+            raise ClusterUnreachable(
+                self._cluster, str(error), is_front_end=error.is_network, is_login_refused=error.is_refused
+            ) from None
         command = "exec sh -s" if user == self._login else f"exec sudo -n -H -u {shlex.quote(user)} -- sh -s"
         channel = self._open_channel(transport, deadline)
         try:

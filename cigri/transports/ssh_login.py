@@ -26,11 +26,15 @@ DEAD_AFTER = 3  # keep-alives without any acknowledgement
 
 
 class SshConnectError(Exception):
-    """No connection; `is_network`: nobody else's login would fare better."""
+    """No connection.
 
-    def __init__(self, text: str, is_network: bool = False) -> None:
+    `is_network`: nobody else's login would fare better; `is_refused`: none of this login's keys is taken.
+    """
+
+    def __init__(self, text: str, is_network: bool = False, is_refused: bool = False) -> None:
         super().__init__(text)
         self.is_network = is_network
+        self.is_refused = is_refused
 
 
 class HostKeyNotTaken(paramiko.SSHException):
@@ -77,7 +81,7 @@ class SshConnector:
         except HostKeyNotTaken as error:
             raise SshConnectError(self._explain_host_key(hop, error.key, error.judgement)) from None
         except paramiko.AuthenticationException as error:
-            raise SshConnectError(self._explain_login(hop, error, login.remarks)) from None
+            raise SshConnectError(self._explain_login(hop, error, login.remarks), is_refused=True) from None
         except (paramiko.SSHException, EOFError, OSError) as error:
             if time.monotonic() - started >= 0.9 * patience:
                 raise SshConnectError(f"sshd of {hop} did not greet within {patience:.1f} s", is_network=True) from None

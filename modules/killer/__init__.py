@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from cigri.errors import DatabaseUnavailable, TransportError, UnreadableOutput
+from cigri.errors import DatabaseUnavailable, TransportError, UnreadableOutput, is_login_refused
 from cigri.estimates.clamping import LARGEST_INTEGER
 from cigri.flow.cluster_visits import put_account_failure
 from cigri.flow.clusters import ClusterRow, list_clusters
@@ -144,6 +144,8 @@ def _steer(tools: PassContext, cluster: ClusterRow, user: str, orders: DueJobCon
         _give_up(tools, cluster, orders.kills, str(error))
         with tools.database.begin() as conn:
             unsend_halts(conn, [order.job_id for order in orders.halts])
+            if is_login_refused(error):
+                put_account_failure(conn, cluster, user, str(error), is_login_refused=True)
         return report
     if orders.kills:
         try:

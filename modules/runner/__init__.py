@@ -15,6 +15,7 @@ from cigri.errors import (
     SubmissionRefused,
     TransportError,
     UnreadableOutput,
+    is_login_refused,
 )
 from cigri.flow.batches import PreparedBatch, put_batch, put_submitted
 from cigri.flow.cluster_visits import list_refused, put_account_failure, put_array_limit, put_failure
@@ -182,9 +183,9 @@ def _blame(tools: PassContext, cluster: ClusterRow, user: str, error: TransportE
     is_away = (isinstance(error, TransportError) and error.is_front_end) or _is_away(tools, cluster, user)
     with tools.database.begin() as conn:
         if is_away:
-            put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error))
+            put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error), is_login_refused=is_login_refused(error))
         else:
-            put_account_failure(conn, cluster, user, str(error))
+            put_account_failure(conn, cluster, user, str(error), is_login_refused=is_login_refused(error))
     return is_away
 
 

@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from cigri.errors import CigriError, TransportError, UnreadableOutput
+from cigri.errors import CigriError, TransportError, UnreadableOutput, is_login_refused
+from cigri.flow.cluster_visits import list_refused, put_account_failure
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.input_transfers import CachedInputKey, MissingInput, put_cached, put_many_cached
@@ -63,7 +64,11 @@ def send_lacked(tools: PassContext, key: str, cluster: ClusterRow, lacked: Seque
     for needed in sorted(lacked, key=lambda one: (one.size / (1 + one.waited / AGEING), one.campaign_id, one.sha256)):
         by_user[needed.local_user, needed.grid_user].append(needed)
     store = store_of(tools.settings)
+    with tools.database.read() as conn:
+        refused = list_refused(conn, cluster)
     for (account, user), wanted in by_user.items():
+        if not refused.get(account, True):
+            continue
         subject = f"inputs of {user} on {cluster.name}"
         try:
             report.update(_send(TransferLine(tools, key, store, cluster, account, wanted)))
@@ -72,6 +77,8 @@ def send_lacked(tools: PassContext, key: str, cluster: ClusterRow, lacked: Seque
             ids = (wanted[0].campaign_id, cluster.id)
             with tools.database.begin() as conn:
                 put_events(conn, [NewEvent(_code_of(error), EventLevel.WARNING, subject, str(error), *ids)])
+                if is_login_refused(error):
+                    put_account_failure(conn, cluster, account, str(error), is_login_refused=True)
         else:
             with tools.database.begin() as conn:
                 close_events(conn, [NOT_SENT, NO_ROOM], [subject], "cigri")

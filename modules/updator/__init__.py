@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from sqlalchemy import Connection
 
 from cigri.database import server_time
-from cigri.errors import DatabaseUnavailable, TransportError, UnreadableOutput
+from cigri.errors import DatabaseUnavailable, TransportError, UnreadableOutput, is_login_refused
 from cigri.flow.cluster_states import count_ours
 from cigri.flow.cluster_visits import list_refused, put_account_failure, put_account_success, put_failure, put_success
 from cigri.flow.clusters import ClusterRow, list_clusters
@@ -95,7 +95,7 @@ def _look(tools: PassContext, cluster: ClusterRow, key: str, relisted: Sequence[
         answers = tools.gateway.request_all(cluster, name, wanted)
     except (TransportError, UnreadableOutput) as error:
         with tools.database.begin() as conn:
-            put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error))
+            put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error), is_login_refused=is_login_refused(error))
         return report
     took = tools.gateway.took.get((cluster.name, name), 0.0)
     problems = note(tools, cluster, of_cluster, answers, asked_at, took, watched)
@@ -129,6 +129,7 @@ def _ask_user(tools: PassContext, cluster: ClusterRow, key: str, account: Visite
     A connection that was lost is no fault of the account.
     """
     report: PassReport = Counter()
+    is_refused = False
     try:
         asked = _questions(tools, cluster, key, account)
         answers = tools.gateway.request_all(cluster, account.name, asked.orders())
@@ -138,7 +139,7 @@ def _ask_user(tools: PassContext, cluster: ClusterRow, key: str, account: Visite
             with tools.database.begin() as conn:
                 put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error))
             return report
-        problems = [str(error)]
+        problems, is_refused = [str(error)], is_login_refused(error)
     except DatabaseUnavailable:
         raise
     except Exception as error:  # a fault of ours that what this account answers brings out: the others' jobs go on
@@ -147,7 +148,7 @@ def _ask_user(tools: PassContext, cluster: ClusterRow, key: str, account: Visite
     if problems or cluster.has_troubles:
         with tools.database.begin() as conn:
             if problems:
-                put_account_failure(conn, cluster, account.name, "; ".join(problems))
+                put_account_failure(conn, cluster, account.name, "; ".join(problems), is_login_refused=is_refused)
             else:
                 put_account_success(conn, cluster, account.name)
     return report

@@ -11,8 +11,8 @@ from types import ModuleType
 
 import pytest
 
-from cigri.errors import RemoteOutcomeUnknown
-from cigri.flow.cluster_visits import put_account_failure
+from cigri.errors import ClusterUnreachable, RemoteOutcomeUnknown
+from cigri.flow.cluster_visits import put_account_failure, put_failure
 from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.kill_requests import request_kills
 from cigri.gateway import account_lanes
@@ -290,3 +290,56 @@ def test_kills_of_an_account_at_work_are_put_off_and_not_counted(local: Grid, mo
     gateway.let_go.set()
     local.run_to_end()
     assert local.counts() == {"cancelled": 1}
+
+
+class Refusing(TransportGateway):
+    """Lets those in that it knows; `asked` counts the others' tries."""
+
+    def __init__(self, *strangers: str) -> None:
+        super().__init__()
+        self.strangers = strangers
+        self.asked = 0
+
+    def run(self, cluster: ClusterRow, user: str, script: str) -> ShellResult:
+        if user in self.strangers:
+            self.asked += 1
+            raise ClusterUnreachable(cluster.name, f"it does not let {user} in", is_login_refused=True)
+        return super().run(cluster, self.monitoring_account(cluster), script)
+
+
+def test_an_account_that_is_not_let_in_is_tried_again_after_150_seconds(local: Grid) -> None:
+    local.submit(["1"], command=f"until [ -e {local.place}/go ]; do sleep 0.05; done")
+    local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 1)
+    with local.database.begin() as conn:
+        conn.exec_driver_sql("UPDATE batches SET local_user = 'ghost'")
+        (cluster,) = list_clusters(conn, "updator")
+        put_account_failure(conn, cluster, "ghost", "it hung before")
+    local.let_accounts_be_asked()
+    local.gateway.close()
+    local.gateway = gateway = Refusing("ghost")
+    older = "UPDATE events SET last_at = last_at - make_interval(secs => {}) WHERE code = 'LOGIN_REFUSED'"
+    tries = []
+    for seconds in (0, 100, 60, 200, 110):
+        with local.database.begin() as conn:
+            conn.exec_driver_sql(older.format(seconds))
+        updator.run_once(local.tools)
+        tries.append(gateway.asked)
+    assert tries == [1, 1, 2, 2, 3]
+    (event,) = local.rows("SELECT code, subject FROM events WHERE closed_at IS NULL")
+    assert event == {"code": "LOGIN_REFUSED", "subject": "account ghost on here"}
+    assert local.one("SELECT failures FROM clusters") == 0
+    gateway.strangers = ()
+    with local.database.begin() as conn:
+        conn.exec_driver_sql(older.format(3600))
+    Path(local.place, "go").touch()
+    local.run_to_end()
+    local.run_until(lambda: not local.rows("SELECT 1 FROM events WHERE closed_at IS NULL"))
+    local.assert_each_ran_once(1)
+
+
+@pytest.mark.parametrize(("is_refused", "seconds"), [(True, 150), (False, 5)])
+def test_a_cluster_that_lets_nobody_in_is_visited_seldom(local: Grid, is_refused: bool, seconds: int) -> None:
+    with local.database.begin() as conn:
+        (cluster,) = list_clusters(conn, "updator")
+        put_failure(conn, cluster, "CLUSTER_UNREACHABLE", "no", is_login_refused=is_refused)
+        assert conn.exec_driver_sql("SELECT blocked_until - now() FROM clusters").scalar_one().seconds == seconds

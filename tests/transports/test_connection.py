@@ -105,3 +105,55 @@ def test_who_waited_shares_a_failure_that_would_be_theirs_too(
     assert seen == (["down"] if is_shared else ["tried"])
     with gate.attempt("bob", deadline):
         pass
+
+
+class HandClock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def attempts(gate: ConnectionGate, clock: HandClock, pauses: list[float], *, is_refused: bool) -> list[bool]:
+    """Whether an attempt that fails goes to the host, after each of the pauses."""
+    seen: list[bool] = []
+    for pause in pauses:
+        clock.seconds += pause
+        seen.append(False)
+        with pytest.raises(SshConnectError) as failure:
+            fail(gate, seen, SshConnectError("no", is_network=not is_refused, is_refused=is_refused))
+        assert failure.value.is_refused == is_refused
+    return seen
+
+
+def fail(gate: ConnectionGate, seen: list[bool], error: SshConnectError) -> None:
+    with gate.attempt("alice", time.monotonic() + TIMEOUT):
+        seen[-1] = True
+        raise error
+
+
+def test_a_login_that_is_refused_is_tried_again_after_150_seconds() -> None:
+    clock = HandClock()
+    gate = ConnectionGate(clock)
+    pauses = [0.0, 5.0, 10.0, 20.0, 40.0, 74.0, 2.0, 298.0, 3.0, 298.0]
+    assert attempts(gate, clock, pauses, is_refused=True) == [True, *[False] * 5, True, False, True, False]
+    with gate.attempt("bob", time.monotonic() + TIMEOUT):
+        pass
+
+
+def test_a_network_that_fails_is_tried_again_at_once() -> None:
+    clock = HandClock()
+    assert attempts(ConnectionGate(clock), clock, [0.0, 0.1, 0.1], is_refused=False) == [True] * 3
+
+
+def test_a_login_that_is_let_in_begins_anew() -> None:
+    clock = HandClock()
+    gate = ConnectionGate(clock)
+    attempts(gate, clock, [0.0, 151.0], is_refused=True)
+    clock.seconds += 301.0
+    with gate.attempt("alice", time.monotonic() + TIMEOUT):
+        pass
+    assert attempts(gate, clock, [1.0, 151.0], is_refused=True) == [True, True]

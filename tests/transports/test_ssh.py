@@ -215,6 +215,19 @@ def test_a_key_that_is_not_accepted_is_tried_once_however_many_wait(
     assert sshd.log.read_text().count("Failed publickey") < 4
 
 
+def test_a_key_that_is_refused_does_not_knock_again_at_once(
+    sshd: Sshd, connections: SshConnections, me: str, tmp_path: Path
+) -> None:
+    transport = connections.transport("alpha", sshd.address(key_file=str(make_key(tmp_path / "key"))), me)
+    for _ in range(4):
+        with pytest.raises(ClusterUnreachable, match="authorized_keys") as refusal:
+            transport.run("true", TIMEOUT)
+        assert refusal.value.is_login_refused
+        assert not refusal.value.is_front_end
+    assert "not tried again for" in str(refusal.value)
+    assert sshd.log.read_text().count("Connection from 127.0.0.1") == 2  # the first one asked whether it is up
+
+
 def test_a_missing_key_file_is_named(sshd: Sshd, connections: SshConnections, me: str) -> None:
     with pytest.raises(ClusterUnreachable, match="/no/such/key"):
         connections.transport("alpha", sshd.address(key_file="/no/such/key"), me).run("true", TIMEOUT)

@@ -17,6 +17,7 @@ CIGRI3_EVENT_CODES: Mapping[str, str] = {
     "CLUSTER_UNREACHABLE": "TIMEOUT",
     "CLUSTER_ANSWER": "GET_JOBS",
     "ACCOUNT_REFUSED": "PERMISSION_DENIED",
+    "LOGIN_REFUSED": "PERMISSION_DENIED",
     "KILL_PROBLEM": "NIKITA_KILL_PROBLEM",
 }
 """By ours; what is not in it had no code there, or the same one."""

@@ -46,9 +46,9 @@ kill 0
 
 
 START_UP_FILES = (
-    "What its start-up files (~/.bashrc, ~/.bash_profile, ~/.profile, ~/.zshenv, ~/.tcshrc, /etc/profile.d) run without "
-    "a terminal may start no other shell, ask nothing, and redirect nothing: `case $- in *i*) ;; *) return;; esac` "
-    "before those lines keeps them for people"
+    "What its start-up files (~/.bashrc, ~/.bash_profile, ~/.profile, ~/.zshenv, ~/.tcshrc, /etc/profile.d) run "
+    "without a terminal may start no other shell, ask nothing, and redirect nothing: "
+    "`case $- in *i*) ;; *) return;; esac` before those lines keeps them for people"
 )
 LARGEST_ANSWER = 2**26  # bytes of an output; who says more is not listened to
 

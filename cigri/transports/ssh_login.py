@@ -225,7 +225,9 @@ def _reach(hop: SshHop, patience: float, keepalive: int) -> socket.socket:
             f"{hop.host}:{hop.port} does not answer within {patience:.1f} s", is_network=True
         ) from None
     except socket.gaierror as error:
-        raise SshConnectError(f"the host name {hop.host} is not known: {error.strerror}", is_network=True) from None
+        hint = "a name of ~/.ssh/config is not one: `cigri cluster change --ssh-config` copies what it says"
+        text = f"the host name {hop.host} is not known: {error.strerror} ({hint})"
+        raise SshConnectError(text, is_network=True) from None
     except OSError as error:
         text = f"{hop.host}:{hop.port} cannot be reached ({error.strerror or error}); is sshd running there?"
         raise SshConnectError(text, is_network=True) from None

@@ -15,6 +15,7 @@ from cigri.flow.clusters import ClusterRow, find_cluster
 from cigri.formats.machine_text import read_toml
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.ssh_address import HOP
+from modules.operator.cluster.ssh_config import SshConfigHost, copy_ssh_config
 
 SSH_OPTIONS = ("host", "port", "account", "key_file", "known_hosts", "host_key_alias", "jump")
 
@@ -25,6 +26,12 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument("--driver", help=f"its batch system: {', '.join(drivers.names())}")
     parser.add_argument("--ssh", metavar="[ACCOUNT@]HOST[:PORT]", help="its front-end")
     ssh = parser.add_argument_group("the front-end in detail")
+    ssh.add_argument(
+        "--ssh-config",
+        type=Path,
+        metavar="FILE",
+        help="copy what a file like ~/.ssh/config says of the host of --ssh; what is named here wins",
+    )
     ssh.add_argument("--host")
     ssh.add_argument("--port", type=int)
     ssh.add_argument("--account", help="gateway account that uses sudo; none: each user logs in")
@@ -103,10 +110,15 @@ def _key(key: str) -> str:
 def _ssh(options: argparse.Namespace) -> dict[str, Any]:
     given = {name: getattr(options, name) for name in SSH_OPTIONS if getattr(options, name) is not None}
     if not options.ssh:
+        if options.ssh_config:
+            raise UsageError("--ssh-config copies what a file says of a host, which --ssh has to name")
         return given
     hop = HOP.fullmatch(options.ssh)
     if not hop:
         raise UsageError(f"--ssh takes [ACCOUNT@]HOST[:PORT], not {options.ssh!r}")
+    if options.ssh_config:
+        host = SshConfigHost(hop["host"].strip("[]"), hop["login"] or "", int(hop["port"] or 0))
+        return copy_ssh_config(options.ssh_config, host) | given
     short = {"host": hop["host"].strip("[]"), "port": int(hop["port"] or 22), "account": hop["login"] or ""}
     return short | given
 

@@ -18,6 +18,8 @@ END_OF_LINE = 0
 WITHOUT_RECORD = frozenset({74, 76, 78})
 """Exit codes of a wrapper that leaves tasks without a record: it cannot write, finds that an earlier start of its index
 is over, knows not who it is. With 75 it says that an earlier start perhaps still runs."""
+EXIT_NO_DIRECTORY = 77
+"""A wrapper has not found the grid's own directory: it ran nothing, and knows of no other start of its index."""
 SIGNALLED = 128
 
 FAULT_OF_TASK = frozenset({Outcome.FAILURE, Outcome.WALLTIME, Outcome.OUT_OF_MEMORY})

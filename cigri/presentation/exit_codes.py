@@ -23,6 +23,7 @@ EXPLAINED = {
     74: f"CiGri could not write down what became of it: is a disk or quota full? ({UNLESS_ITS_OWN})",
     75: f"CiGri ran nothing: the job had been started before, or was withdrawn, {UNLESS_ITS_OWN}",
     76: f"CiGri ran nothing: the job had been started before, and that start is over, {UNLESS_ITS_OWN}",
+    77: f"CiGri ran nothing: the grid's own directory is not on the node; is the home there? ({UNLESS_ITS_OWN})",
     78: f"CiGri ran nothing: the batch system gave the job no array index, {UNLESS_ITS_OWN}",
     126: "the program is there, but cannot be executed: is it a program, with `chmod +x` and a right first line?",
     127: "the program was not found on the node: is `exec_file` right there, and what it calls in its PATH?",

@@ -12,7 +12,10 @@ trap 'cigri_forward USR2' USR2
 [ -z "$cigri_notice" ] || trap 'cigri_halt walltime' "$cigri_notice"
 
 case $CIGRI_INDEX in '' | *[!0-9]*) cigri_quit 78 "the batch system gave no array index" ;; esac
-cd -- "$cigri_dir" || cigri_quit 75 "the batch was withdrawn"
+cd -- "$cigri_dir" || { # below the grid's own directory, which is there unless the home of the node is another
+    [ -d "${cigri_dir%/*/*}" ] || cigri_quit 77 "${cigri_dir%/*/*} is not on ${CIGRI_NODE:-this node}"
+    cigri_quit 75 "the batch was withdrawn"
+}
 [ -n "$cigri_epoch" ] || cigri_date
 cigri_started=$cigri_epoch
 cigri_clock

@@ -11,6 +11,7 @@ from cigri.flow.live_jobs import ListedJob, WatchedJob
 from cigri.flow.profiles import TaskResourceUse
 from cigri.flow.views.live_attempts import LiveAttempt
 from cigri.lifecycle.verdicts import (
+    EXIT_NO_DIRECTORY,
     AttemptCounts,
     decide_verdict,
     is_proof,
@@ -215,7 +216,8 @@ def _end_of_missing(
     if job.missing_since is None:
         return None
     age = (now - job.missing_since).total_seconds()
-    if past is not None and (journal.is_stopped or is_proof(past.state, past.exit_code)):
+    is_nowhere = past is not None and _lacks_directory(past) and journal.is_unstarted
+    if past is not None and (journal.is_stopped or is_nowhere or is_proof(past.state, past.exit_code)):
         is_over = age >= config.record_grace
         return (
             ObservedEnd(job, past.state, past.exit_code, _reason(past), past.node, _seconds(past)) if is_over else None
@@ -250,9 +252,16 @@ def _seconds(past: RemoteJob) -> float | None:
     return past.ended - past.started if past.started is not None and past.ended is not None else None
 
 
+def _lacks_directory(past: RemoteJob) -> bool:
+    """It ran nothing, for want of the grid's directory on its node; that says nothing of an earlier start elsewhere."""
+    return past.state is RemoteJobState.FAILED and past.exit_code == EXIT_NO_DIRECTORY
+
+
 def _reason(past: RemoteJob) -> str:
+    where = f"node {past.node}" if past.node else "its node"
+    lacking = f"the grid's directory is not on {where}: is the home mounted there?" if _lacks_directory(past) else ""
     again = f"begun again by the batch system, restarts: {past.restarts}" if past.restarts else ""
-    return "; ".join(filter(None, (past.reason, again)))
+    return "; ".join(filter(None, (lacking, past.reason, again)))
 
 
 def _attempts_of(

@@ -13,6 +13,7 @@ from cigri.settings.sections import JobSettings
 from cigri.states import JobKind, JobState, KillReason, Outcome, TaskState
 from cigri.wrapper import JournalState, TaskEndCause, TaskRecord
 from modules.updator.account_observation import list_asked_after
+from modules.updator.idle_deaths import find_idle_deaths
 from modules.updator.job_conclusions import (
     ArrayElement,
     JobChanges,
@@ -286,6 +287,26 @@ def test_a_job_that_started_has_ended_once_there_is_proof(past: RemoteJob) -> No
     findings, ends = look(a_job(missing=11), past=past, journal=STARTED)
     assert len(ends.jobs) == 1
     assert not findings.unaccounted
+
+
+WITHOUT_HOME = replace(remote(RemoteJobState.FAILED, 77), node="n7", reason="NonZeroExitCode")
+
+
+def test_a_node_without_the_grids_directory_is_proof_that_nothing_ran() -> None:
+    findings, ends = look(a_job(missing=11), past=WITHOUT_HOME, journal=JournalSummary())
+    assert outcome(ends) is Outcome.LOST
+    assert ends.jobs[0].reason == (
+        "the grid's directory is not on node n7: is the home mounted there?; NonZeroExitCode"
+    )
+    assert "directory is not on node n7" in find_idle_deaths(ends, [], {}, {7: JournalSummary()}).examples[3]
+    assert not findings.unaccounted
+    assert not look(a_job(missing=9), past=WITHOUT_HOME, journal=JournalSummary())[1].jobs
+
+
+@pytest.mark.parametrize("state", [JournalState.STARTED, JournalState.UNREAD])
+def test_a_node_without_the_grids_directory_knows_of_no_start_elsewhere(state: JournalState) -> None:
+    journal = JournalSummary(state=state)
+    assert not look(a_job(missing=11), past=WITHOUT_HOME, journal=journal)[1].jobs
 
 
 def test_a_job_that_says_itself_that_it_has_ended_does_not_run() -> None:

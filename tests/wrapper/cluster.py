@@ -66,10 +66,12 @@ class Cluster:
         answer = self.ask(self.script(plan or replace(self.plan, jobs=calls)))
         assert answer == ShellResult(0, "", "")
 
-    def start(self, index: int = 1, environment: Mapping[str, str] = {}) -> subprocess.Popen[bytes]:
-        """Start a job in a session of its own."""
+    def start(
+        self, index: int = 1, environment: Mapping[str, str] = {}, program: Path | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Start a job in a session of its own; `program` is another copy of it than the batch's."""
         job = subprocess.Popen(
-            [*self.argv, str(self.batch / "job"), str(self.batch)],
+            [*self.argv, str(program or self.batch / "job"), str(self.batch)],
             cwd="/",
             env={**self.environment, "TEST_INDEX": str(index), **environment},
             stdin=subprocess.DEVNULL,
@@ -87,9 +89,9 @@ class Cluster:
             with suppress(ProcessLookupError):
                 os.killpg(job.pid, signal.SIGKILL)
 
-    def run(self, index: int = 1, environment: Mapping[str, str] = {}) -> ShellResult:
+    def run(self, index: int = 1, environment: Mapping[str, str] = {}, program: Path | None = None) -> ShellResult:
         """Run a job to its end."""
-        job = self.start(index, environment)
+        job = self.start(index, environment, program)
         out, err = job.communicate(timeout=60)
         return ShellResult(job.returncode, out.decode(), err.decode())
 

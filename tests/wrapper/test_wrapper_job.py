@@ -69,6 +69,20 @@ def test_job_of_a_batch_that_is_gone_runs_nothing(cluster: Cluster) -> None:
     assert not (cluster.home / "ran").exists()
 
 
+def test_a_node_without_the_grids_directory_says_so(cluster: Cluster) -> None:
+    cluster.write("touch $HOME/ran")
+    program = cluster.home / "spooled job"  # batch systems keep a copy of their own
+    shutil.copy(cluster.batch / "job", program)
+    base = cluster.batch.parents[1]
+    base.rename(base.with_name("another home"))
+    elsewhere = cluster.run(environment={"CIGRI_NODE": "n7"}, program=program)
+    assert (elsewhere.status, f"cigri: {base} is not on " in elsewhere.err) == (77, True)
+    base.mkdir()
+    withdrawn = cluster.run(program=program)
+    assert (withdrawn.status, "withdrawn" in withdrawn.err) == (75, True)
+    assert not (cluster.home / "ran").exists()
+
+
 def test_no_array_index_is_an_error(cluster: Cluster) -> None:
     cluster.write("touch $HOME/ran")
     for environment in ({"TEST_INDEX": ""}, {"TEST_INDEX": "undefined"}, {"TEST_INDEX": "", "CIGRI_INDEX": "1"}):

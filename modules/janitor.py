@@ -17,6 +17,7 @@ from cigri.flow.archive import (
     put_purged,
 )
 from cigri.flow.audit import forget_audit
+from cigri.flow.campaigns import close_events_that_are_over
 from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.grid_identity import grid_key
@@ -54,6 +55,7 @@ def run_once(tools: PassContext) -> PassReport:
             with tools.database.begin() as conn:
                 report["archived tasks"] += archive_campaign(conn, campaign_id)
         with tools.database.begin() as conn:
+            close_events_that_are_over(conn)
             report["forgotten rows"] = forget(conn, limits.keep_usage, limits.keep_events)
             report["forgotten changes"] = forget_audit(conn, limits.keep_events)
             report["forgotten messages"] = forget_messages(conn, limits.keep_events)

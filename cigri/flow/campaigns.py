@@ -11,6 +11,7 @@ from sqlalchemy.sql.selectable import Select
 from cigri.database import wake
 from cigri.errors import NotFound
 from cigri.flow.cancellations import IS_LIVE, cancel_jobs
+from cigri.flow.error_budgets import DO_NOTHING, NOT_SUBMITTED, SET_ASIDE
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.input_transfers import require_inputs
 from cigri.flow.submit_pools import put_pools
@@ -33,6 +34,11 @@ from cigri.tables.jobs import Job
 from cigri.tables.tasks import Task, TaskCount
 from cigri.tables.transitions import transition_to, transitioned_value
 
+OF_CAMPAIGNS_AT_WORK = (
+    *(SET_ASIDE, NOT_SUBMITTED, DO_NOTHING),
+    *("HOLD_PROBLEM", "SUSPEND_PROBLEM", "RELEASE_PROBLEM", "RESUME_PROBLEM", "JOBS_NOT_STARTED"),
+)
+"""Codes of events that are over when the campaign is."""
 NOT_IN_JOBS = (TaskState.BLOCKED, TaskState.WAITING, TaskState.FAILED)
 
 
@@ -151,7 +157,28 @@ def close_campaigns(conn: Connection) -> int:
             for row in ended
         ],
     )
+    if ended:
+        close_events_that_are_over(conn)
     return len(ended)
+
+
+def close_events_that_are_over(conn: Connection) -> None:
+    """What kept an ended campaign from clusters keeps it no longer; should it have more tasks, it begins anew there.
+
+    That a task has failed, or outputs were lost, is a result of it, and stays.
+    """
+    over = conn.scalars(
+        update(Event)
+        .where(Event.c.closed_at.is_(None), Event.c.code.in_(OF_CAMPAIGNS_AT_WORK))
+        .where(Event.c.campaign_id == Campaign.c.id, Campaign.c.state.not_in(OPEN_CAMPAIGNS))
+        .values(closed_at=func.now(), closed_by="cigri")
+        .returning(Event.c.campaign_id)
+    ).all()
+    if not over:
+        return
+    anew = dict.fromkeys(("errors", "strikes", "failed_sends", "idle_deaths"), 0)
+    part = CampaignCluster
+    conn.execute(update(part).where(part.c.campaign_id.in_(over)).values(**anew, blocked_until=None))
 
 
 @cache

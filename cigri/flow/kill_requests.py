@@ -15,8 +15,11 @@ from cigri.database import IDS, values_table
 from cigri.flow.cluster_visits import is_account_paused
 from cigri.states import JobState, KillReason
 from cigri.tables.clusters import Drain, NodeDrain
+from cigri.tables.grid import Event
 from cigri.tables.job_requests import CheckpointRequest, KillRequest, ShutdownNotice
 from cigri.tables.jobs import Batch, Job
+
+KILL_PROBLEM = "KILL_PROBLEM"
 
 
 class DueKill(NamedTuple):
@@ -101,6 +104,17 @@ def mark_kills_unsent(conn: Connection, job_ids: Sequence[int], *, were_tried: b
     """The cluster did not take these kills, or was not asked: they are due again at once."""
     of_these = update(KillRequest).where(KillRequest.c.job_id.in_(job_ids), KillRequest.c.is_open)
     conn.execute(of_these.values(sent_at=None, tries=KillRequest.c.tries - (0 if were_tried else 1)))
+
+
+def close_kill_problems(conn: Connection) -> None:
+    """Close the events about kills on clusters where no job is left that was to be killed in vain."""
+    in_vain = select(KillRequest.c.job_id).join(Job, Job.c.id == KillRequest.c.job_id)
+    in_vain = in_vain.where(Job.c.cluster_id == Event.c.cluster_id, KillRequest.c.is_open)
+    in_vain = in_vain.where(
+        or_(KillRequest.c.tries > 1, and_(KillRequest.c.tries > 0, KillRequest.c.sent_at.is_(None)))
+    )
+    problems = Event.c.code == KILL_PROBLEM, Event.c.closed_at.is_(None)
+    conn.execute(update(Event).where(*problems, ~in_vain.exists()).values(closed_at=func.now(), closed_by="cigri"))
 
 
 def closing(ended: FromClause) -> Update:

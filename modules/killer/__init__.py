@@ -19,8 +19,10 @@ from cigri.flow.cluster_visits import put_account_failure
 from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.kill_requests import (
+    KILL_PROBLEM,
     DueKill,
     claim_due_kills,
+    close_kill_problems,
     list_clusters_with_requests,
     mark_kills_unsent,
     request_kills,
@@ -61,6 +63,7 @@ def run_once(tools: PassContext) -> PassReport:
     with tools.database.begin() as conn:
         clusters = list_clusters(conn, "killer")
         report = _ask(conn, tools, clusters) if clusters else Counter()
+        close_kill_problems(conn)
         with_halts = has_suspensions(conn)
         wished = {cluster.id for cluster in clusters} if with_halts else list_clusters_with_requests(conn)
     steered = [cluster for cluster in clusters if cluster.id in wished]
@@ -182,6 +185,6 @@ def _give_up(tools: PassContext, cluster: ClusterRow, orders: Sequence[DueKill],
 
 def _complain(tools: PassContext, cluster: ClusterRow, orders: Sequence[DueKill], why: str) -> None:
     message = f"{len(orders)} jobs could not be killed (e.g. {orders[0].remote_id}): {why}"
-    event = NewEvent("KILL_PROBLEM", EventLevel.WARNING, f"cluster {cluster.name}", message, cluster_id=cluster.id)
+    event = NewEvent(KILL_PROBLEM, EventLevel.WARNING, f"cluster {cluster.name}", message, cluster_id=cluster.id)
     with tools.database.begin() as conn:
         put_events(conn, [event])

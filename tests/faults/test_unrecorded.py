@@ -110,6 +110,29 @@ def test_a_running_job_of_which_its_batch_system_knows_nothing_is_not_done_again
     assert forgetful.rows("SELECT code FROM events WHERE closed_at IS NULL AND code = 'JOB_UNACCOUNTED'") == []
 
 
+def test_all_such_jobs_of_a_batch_are_one_event(forgetful: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+    hang(forgetful, ["a", "b", "c", "d"])
+    lie_of(monkeypatch, lambda job: None)
+    told = "SELECT subject, count, message FROM events WHERE code = 'JOB_UNACCOUNTED' AND closed_at IS NULL"
+    forgetful.run_until(lambda: forgetful.one("SELECT count(*) FROM jobs WHERE reason IS NOT NULL") == 4)
+    batches = {f"batch {row['id']}" for row in forgetful.rows("SELECT DISTINCT batch_id AS id FROM jobs")}
+    assert len(batches) < 4
+    assert {row["subject"] for row in forgetful.rows(told)} == batches
+    assert any("jobs of a batch, " in row["message"] for row in forgetful.rows(told))
+    largest = "SELECT batch_id FROM jobs GROUP BY batch_id ORDER BY count(*) DESC LIMIT 1"
+    subject, ids = f"batch {forgetful.one(largest)}", "SELECT id FROM jobs WHERE batch_id = :batch ORDER BY id"
+    of_batch = [row["id"] for row in forgetful.rows(ids, batch=forgetful.one(largest))]
+    with forgetful.database.begin() as conn:
+        request_kills(conn, of_batch[:1], KillReason.USER, "test")
+    forgetful.run_until(lambda: forgetful.one("SELECT count(*) FROM jobs WHERE state = 'ended'") == 1)
+    assert subject in {row["subject"] for row in forgetful.rows(told)}  # others of it perhaps run
+    with forgetful.database.begin() as conn:
+        request_kills(conn, of_batch[1:], KillReason.USER, "test")
+    forgetful.run_until(lambda: subject not in {row["subject"] for row in forgetful.rows(told)})
+    forgetful.site.sh(f"touch {forgetful.place}/go")
+    forgetful.run_to_end()
+
+
 def test_a_job_that_is_known_again_is_no_mystery_any_more(forgetful: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
     hang(forgetful, ["x"])
     lie_of(monkeypatch, lambda job: None)

@@ -7,11 +7,13 @@ from sqlalchemy import text
 from cigri.database import Database
 from cigri.flow.clusters import find_cluster
 from cigri.flow.ends import EndedAttempt, EndedJob
+from cigri.flow.error_budgets import put_refusal
 from cigri.flow.event_fixes import fix_events
 from cigri.identity.callers import Caller
 from cigri.lifecycle.verdicts import TaskVerdict
 from cigri.settings.sections import BudgetSettings
 from cigri.states import EventLevel, JobKind, Outcome, TaskState
+from modules import janitor
 from modules.updator.end_events import count_failures, events
 from modules.updator.job_conclusions import VisitEnds
 from tests.factories import a_cluster
@@ -138,6 +140,35 @@ def test_a_person_gives_a_set_aside_cluster_back_at_once(local: Grid) -> None:
     assert jobs(local) == before + 1
     local.run_to_end()
     assert local.counts() == {"done": 4}
+
+
+def test_a_cluster_that_is_set_aside_is_so_no_more_once_the_campaign_has_ended(local: Grid) -> None:
+    local.tune("budget", errors=2, backoff=1000.0)
+    campaign = local.submit(["1", "2"], command="exit 7")
+    local.run_until(lambda: part(local)["aside"])
+    other = local.submit(["1", "2"], command="exit 7")
+    aside = "SELECT campaign_id FROM events WHERE code = 'CLUSTER_SET_ASIDE' AND closed_at IS NULL ORDER BY campaign_id"
+    local.run_until(lambda: len(local.rows(aside)) == 2)
+    local.cycle()
+    with local.database.begin() as conn:
+        failed = "SELECT id FROM events WHERE code = 'TASK_FAILED' AND campaign_id = :id"
+        seen = list(conn.scalars(text(failed), {"id": campaign}))
+        fix_events(conn, seen, Caller(local.site.user), resubmit=False)
+    local.run_until(lambda: local.one("SELECT ended_at IS NOT NULL FROM campaigns WHERE id = :id", id=campaign))
+    assert [row["campaign_id"] for row in local.rows(aside)] == [other]
+    counted = "SELECT errors, strikes, blocked_until FROM campaign_clusters WHERE campaign_id = :id"
+    assert local.rows(counted, id=campaign) == [{"errors": 0, "strikes": 0, "blocked_until": None}]
+
+
+def test_what_is_told_of_a_campaign_after_its_end_is_closed_too(local: Grid) -> None:
+    local.tune("budget", errors=2, backoff=1000.0)
+    campaign = local.submit(["1"], command="true")
+    local.run_to_end()
+    with local.database.begin() as conn:
+        put_refusal(conn, campaign, 1, "here", "no", local.settings.budget)
+    assert local.one("SELECT count(*) FROM events WHERE closed_at IS NULL") == 1
+    janitor.run_once(local.tools)
+    assert local.one("SELECT count(*) FROM events WHERE closed_at IS NULL") == 0
 
 
 def test_some_failing_tasks_among_many_never_stop_the_campaign(local: Grid) -> None:

@@ -143,6 +143,8 @@ def test_a_kill_without_effect_is_sent_again_and_then_complained_about(
     assert "still there after 5 kills" in local.one("SELECT message FROM events WHERE code = 'KILL_PROBLEM'")
     monkeypatch.undo()
     local.run_until(lambda: local.counts() == {"cancelled": 1})
+    killer.run_once(local.tools)
+    assert local.rows("SELECT 1 FROM events WHERE code = 'KILL_PROBLEM' AND closed_at IS NULL") == []
     local.assert_sane()
 
 
@@ -156,6 +158,8 @@ def test_a_kill_that_the_cluster_does_not_take_is_due_again_at_once(
     assert killer.run_once(local.tools) == {"clusters": 1}
     assert local.rows("SELECT sent_at, tries FROM kills") == [{"sent_at": None, "tries": 1}]
     assert "1 jobs could not be killed" in local.one("SELECT message FROM events WHERE code = 'KILL_PROBLEM'")
+    killer.run_once(local.tools)
+    assert local.rows("SELECT count FROM events WHERE code = 'KILL_PROBLEM' AND closed_at IS NULL") == [{"count": 2}]
     monkeypatch.undo()
     local.run_until(lambda: local.counts() == {"cancelled": 1})
 

@@ -337,6 +337,41 @@ def test_an_account_that_is_not_let_in_is_tried_again_after_150_seconds(local: G
     local.assert_each_ran_once(1)
 
 
+LOGINS = "SELECT subject, count FROM events WHERE code = 'LOGIN_REFUSED' AND closed_at IS NULL"
+
+
+def test_an_account_that_is_not_let_in_is_sent_no_jobs_and_others_are(local: Grid) -> None:
+    local.gateway.close()
+    local.gateway = gateway = Refusing("ghost")
+    with local.database.begin() as conn:
+        conn.exec_driver_sql("INSERT INTO user_mappings SELECT id, 'haunted', 'ghost' FROM clusters")
+    local.submit(["1"])
+    with local.database.begin() as conn:
+        conn.exec_driver_sql("UPDATE campaigns SET grid_user = 'haunted'")
+    campaign = local.submit(["1"])
+    local.run_until(lambda: local.one("SELECT ended_at IS NOT NULL FROM campaigns WHERE id = :id", id=campaign))
+    local.run_until(lambda: local.rows(LOGINS))
+    for _ in range(3):
+        local.cycle()
+    assert gateway.asked == 1
+    assert local.rows(LOGINS) == [{"subject": "account ghost on here", "count": 1}]
+
+
+def test_kills_are_not_sent_again_and_again_by_an_account_that_is_not_let_in(local: Grid) -> None:
+    local.submit(["1"], command=f"until [ -e {local.place}/go ]; do sleep 0.05; done")
+    local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 1)
+    with local.database.begin() as conn:
+        conn.exec_driver_sql("UPDATE batches SET local_user = 'ghost'")
+        request_kills(conn, [1], KillReason.USER, "test")
+    local.gateway.close()
+    local.gateway = gateway = Refusing("ghost")
+    for _ in range(3):
+        killer.run_once(local.tools)
+    assert gateway.asked == 1
+    assert local.rows(LOGINS) == [{"subject": "account ghost on here", "count": 1}]
+    Path(local.place, "go").touch()
+
+
 @pytest.mark.parametrize(("is_refused", "seconds"), [(True, 150), (False, 5)])
 def test_a_cluster_that_lets_nobody_in_is_visited_seldom(local: Grid, is_refused: bool, seconds: int) -> None:
     with local.database.begin() as conn:

@@ -228,6 +228,15 @@ def test_a_key_that_is_refused_does_not_knock_again_at_once(
     assert sshd.log.read_text().count("Connection from 127.0.0.1") == 2  # the first one asked whether it is up
 
 
+def test_a_host_that_wants_more_than_a_key_is_told_of(
+    start_sshd: Callable[..., Sshd], connections: SshConnections, me: str
+) -> None:
+    sshd = start_sshd("PasswordAuthentication yes\nAuthenticationMethods publickey,password")
+    with pytest.raises(ClusterUnreachable, match="it wants more than a key: password") as refusal:
+        connections.transport("alpha", sshd.address(), me).run("true", TIMEOUT)
+    assert refusal.value.is_login_refused
+
+
 def test_a_missing_key_file_is_named(sshd: Sshd, connections: SshConnections, me: str) -> None:
     with pytest.raises(ClusterUnreachable, match="/no/such/key"):
         connections.transport("alpha", sshd.address(key_file="/no/such/key"), me).run("true", TIMEOUT)

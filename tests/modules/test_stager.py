@@ -22,6 +22,7 @@ from modules import janitor, stager
 from modules.stager import sending
 from tests.factories import NOON
 from tests.grid import Grid
+from tests.modules.test_clusters import Refusing
 
 CONTENT = bytes(range(256)) * 5000
 
@@ -66,6 +67,21 @@ def test_tasks_find_what_their_campaign_takes_along(local: Grid, tmp_path: Path)
     places = [Path(out[2]) for out in outs]
     assert len({*places}) == 2, "each task has a directory of its own"
     assert [[path.name for path in place.iterdir()] for place in places] == [["result"]] * 2
+
+
+@pytest.mark.usefixtures("store")
+def test_inputs_are_not_sent_again_and_again_by_an_account_that_is_not_let_in(local: Grid, tmp_path: Path) -> None:
+    with local.database.begin() as conn:
+        map_user(conn, local.site.name, local.site.user, "ghost")
+    local.gateway.close()
+    local.gateway = gateway = Refusing("ghost")
+    local.submit(["1"], inputs=some_inputs(local, tmp_path), walltime=60)
+    told = "SELECT subject, count FROM events WHERE code = 'LOGIN_REFUSED' AND closed_at IS NULL"
+    local.run_until(lambda: local.rows(told))
+    for _ in range(3):
+        local.cycle()
+    assert gateway.asked == 1
+    assert local.rows(told) == [{"subject": "account ghost on here", "count": 1}]
 
 
 @pytest.mark.usefixtures("store")

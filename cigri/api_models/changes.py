@@ -3,6 +3,8 @@
 from datetime import datetime
 from typing import NamedTuple
 
+from cigri.api_models.files import RefreshedInputs
+
 
 class ActionResult(NamedTuple):
     """What was asked of one campaign or job, and what came of it."""
@@ -40,6 +42,8 @@ class ResubmittedTasks(NamedTuple):
     """The campaign's number."""
     resubmitted: int
     """How many tasks wait again."""
+    inputs: RefreshedInputs | None = None
+    """What became of new inputs that were named with it; null: none were."""
 
 
 # Who changed what.

@@ -1,5 +1,6 @@
 """What tasks wrote, as it is brought from where they ran."""
 
+from datetime import datetime
 from typing import NamedTuple
 
 from cigri.states import TaskState
@@ -98,3 +99,48 @@ class InputUploadStatus(NamedTuple):
     """Bytes of it that have come; the next ones are sent from there on."""
     is_stored: bool
     """Whether all have come, and are the right ones: campaigns may name it."""
+
+
+class InputVersionView(NamedTuple):
+    """A file that tasks of a campaign have on a cluster, or had there before another one was sent in its place."""
+
+    cluster: str
+    """Where."""
+    version: int
+    """Counts the inputs of the campaign there, all together: 1 are those of its submission."""
+    replaced_at: datetime | None
+    """When others were sent in their place; null: tasks that start now have them."""
+    to: str
+    """The name by which tasks find it."""
+    path: str
+    """The path on the host of the user, as it was written."""
+    sha256: str
+    """The SHA-256 of its content."""
+    size: int
+    """Its bytes."""
+    packed: bool
+    """Whether it was a directory, and its content is an archive of it."""
+
+
+class CampaignInputs(NamedTuple):
+    """What a campaign takes along, and took along before."""
+
+    id: int
+    """The campaign's number."""
+    sent_from: str | None
+    """Where relative paths began, on the host of the user; null: nobody knows."""
+    inputs: list[InputVersionView]
+    """By cluster, the latest version first."""
+
+
+class RefreshedInputs(NamedTuple):
+    """What became of new inputs of a campaign."""
+
+    id: int
+    """The campaign's number."""
+    replaced: int
+    """How many inputs have another content from now on."""
+    recalled: int
+    """Jobs that waited in queues with the earlier ones: they are taken back, and their tasks get the new ones."""
+    running: int
+    """Jobs that run with the earlier ones, and go on with them."""

@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, NamedTuple
 
+from cigri.api_models.files import InputVersionView
 from cigri.api_models.tasks import AttemptView
 from cigri.formats.json_values import INLINE
 from cigri.states import JobKind, JobState, KillReason, Outcome
@@ -91,6 +92,8 @@ class JobDetail(NamedTuple):
     """What its end would waste, while it runs."""
     attempts: list[AttemptView]
     """What it carries."""
+    inputs: list[InputVersionView]
+    """The inputs of its campaign that its tasks find; for the owner, others get none."""
     warnings: list[str]
     """Why not all that the job says of itself is told."""
 

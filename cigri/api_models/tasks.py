@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Annotated, NamedTuple
 
+from cigri.api_models.files import InputVersionView
 from cigri.formats.json_values import INLINE
 from cigri.states import JobState, Outcome, TaskState
 
@@ -81,6 +82,8 @@ class AttemptView(NamedTuple):
     """The task's parameter, for the owner; null for others."""
     is_halted: bool
     """Whether its job is held or suspended."""
+    inputs_version: int | None = None
+    """Which of the inputs of its campaign there it found: 1 are those of the submission; null: it was not sent yet."""
 
 
 class TaskCommand(NamedTuple):
@@ -103,6 +106,8 @@ class TaskDetail(NamedTuple):
     """The task."""
     attempt_list: list[AttemptView]
     """Its attempts, the first one first; none once the campaign is archived."""
+    inputs: list[InputVersionView]
+    """The inputs of its campaign that its attempts found; for the owner, others get none."""
 
 
 class FoundTasks(NamedTuple):

@@ -3,10 +3,12 @@
 import argparse
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cigri.api_models.files import RefreshedInputs
 from cigri.cli.campaign_names import campaign_ids
 from cigri.cli.command import DONE, LONGEST_ID, CommandParser, print_error, print_json, told_even_if_lost
 from cigri.cli.description_source import DescriptionSource
@@ -16,7 +18,7 @@ from cigri.endpoints.campaigns import campaign
 from cigri.endpoints.descriptions import description
 from cigri.endpoints.dispatch import GridClient
 from cigri.endpoints.submissions import add_tasks as asked_to_add
-from cigri.errors import CigriError, DescriptionError, UsageError
+from cigri.errors import CigriError, DescriptionError, NotFound, UsageError
 from cigri.formats.json_values import to_json_value
 from cigri.formats.priority import HOW_PRIORITY, MOST_PRIORITY
 
@@ -113,8 +115,41 @@ def add_options(parser: CommandParser) -> None:
     )
 
 
+def add_input_options(parser: CommandParser) -> None:
+    """What sends files of the description anew."""
+    parser.add_argument(
+        "--refresh-inputs", action="store_true",
+        help="with --resubmit or -c: send inputs that have changed, for all that is still to be done",
+    )  # fmt: skip
+    parser.add_argument(
+        "--input", dest="new_inputs", action="append", metavar="[NAME=]FILE",
+        help="with -c: send this file anew, for all that is still to be done; NAME is what tasks call it",
+    )  # fmt: skip
+
+
+def change_inputs(campaign_id: int, options: argparse.Namespace) -> None:
+    """`-c ID --input FILE` and `-c ID --refresh-inputs`: what is printed of it."""
+    from cigri.cli.changed_inputs import refresh, replace_named, tell_refreshed
+
+    with open_grid() as grid:
+        if options.new_inputs:
+            replaced = replace_named(grid, campaign_id, options.new_inputs)
+        else:
+            replaced = refresh(grid, campaign_id)
+    if options.output == "json":
+        print_json(to_json_value(replaced or RefreshedInputs(campaign_id, 0, 0, 0)))
+    else:
+        tell_refreshed(campaign_id, replaced)
+
+
 def check(parser: CommandParser, options: argparse.Namespace) -> None:
     """Options that do not go together."""
+    if options.new_inputs and options.refresh_inputs:
+        parser.error("--input names what is sent anew, and --refresh-inputs sends all that has changed: give one")
+    if options.new_inputs and (options.campaign is None or options.resubmit):
+        parser.error("--input sends a file of a campaign anew: say which with -c ID")
+    if options.refresh_inputs and options.campaign is None and options.resubmit is None:
+        parser.error("--refresh-inputs is about a campaign that is there: give it with --resubmit ID or -c ID")
     if options.resubmit is None:
         if options.failed or options.cancelled or options.tasks:
             which = "--failed, --cancelled and --tasks"
@@ -124,18 +159,34 @@ def check(parser: CommandParser, options: argparse.Namespace) -> None:
         parser.error("--resubmit takes one campaign")
     others = ("files", "sources", "more", "campaign", "type", "backend", "after", "local", "check", "simulate")
     if options.priority is not None or options.details or any(getattr(options, name) for name in others):
-        parser.error("--resubmit stands alone, with --failed, --cancelled, --tasks or --output only")
+        parser.error("--resubmit stands alone, with --failed, --cancelled, --tasks, --refresh-inputs or --output only")
 
 
 def resubmit(options: argparse.Namespace) -> int:
     """Say how many tasks wait again."""
+    from cigri.cli.changed_inputs import find_changed, send_changed, tell_refreshed, warn_of_changed
+
     [campaign_id] = options.resubmit
+    changed: list[str] = []
     with open_grid() as grid:
-        redone = grid.call(resubmit_tasks, campaign_id=campaign_id, tasks=options.tasks, cancelled=options.cancelled)
+        if options.refresh_inputs:
+            inputs = send_changed(grid, campaign_id)
+        else:
+            with suppress(NotFound):  # what is wrong with the campaign is told below
+                changed = [each.path for each in find_changed(grid, campaign_id).changed]
+            inputs = []
+            warn_of_changed(changed)
+        redone = grid.call(
+            resubmit_tasks, campaign_id=campaign_id, tasks=options.tasks, cancelled=options.cancelled, inputs=inputs
+        )
     number = redone.resubmitted
     if options.output == "json":
-        print_json(to_json_value(redone))
-    elif number:
+        told = {name: value for name, value in to_json_value(redone).items() if value is not None}
+        print_json(told | ({"changed_inputs": changed} if changed else {}))
+        return DONE
+    if options.refresh_inputs:
+        tell_refreshed(campaign_id, redone.inputs)
+    if number:
         what = "" if options.tasks else "cancelled " if options.cancelled else "failed "
         print(f"{number} {what}task{'s' if number > 1 else ''} of campaign {campaign_id} will be done again")
     else:

@@ -285,7 +285,7 @@ def _task(grid: GridClient, asked: Namespace) -> int:
     if asked.json:
         print_json(to_json_value(whole))
     else:
-        print_task(whole.task, whole.attempt_list, asked.headerless)
+        print_task(whole, asked.headerless)
     return DONE
 
 

@@ -26,6 +26,8 @@ EXAMPLES = """\
   gridsub -b -h                          what options each batch system takes
   gridsub -c 12 -F more.json             add tasks (a JSON list, or a table as more.csv) to campaign 12
   gridsub --resubmit 12 --tasks 3,7-9    do these tasks of campaign 12 again; without --tasks all that failed
+  gridsub --resubmit 12 --refresh-inputs  the same with inputs that have changed since they were sent
+  gridsub -c 12 --input solve.py         send this input of campaign 12 anew, for all that is still to be done
   gridsub -c 12 --priority 5             let campaign 12 go before your others"""
 
 
@@ -53,6 +55,8 @@ def main(argv: list[str]) -> int:
         return submit(sources, options)
     if options.priority is not None:
         change_priority(options.campaign[0], options.priority, options.output)
+    if options.new_inputs or options.refresh_inputs:
+        campaign_edits.change_inputs(options.campaign[0], options)
     return add_tasks(sources, options) if sources else DONE
 
 
@@ -85,6 +89,7 @@ def _parser() -> CommandParser:
     )  # fmt: skip
     add_options(parser)
     campaign_edits.add_options(parser)
+    campaign_edits.add_input_options(parser)
     parser.add_argument("--local", action="store_true", help="run it on this host, whatever clusters it names")
     parser.add_argument("--check", action="store_true", help="validate and show what would run; submit nothing")
     parser.add_argument("--simulate", action="store_true", help="validate and show when it would end; submit nothing")
@@ -111,10 +116,18 @@ def _sources(parser: CommandParser, options: argparse.Namespace) -> list[Descrip
             parser.error("-c adds tasks to a campaign that exists: give them with -F FILE or -J JSON, and nothing else")
         if options.simulate:
             parser.error("--simulate is about a new campaign; `gridstat ID` tells the end of one that is there")
-        if not additional and options.priority is None:
-            parser.error("-c needs the tasks to add: -F FILE or -J JSON; or a --priority")
-        if options.check and options.priority is not None:
-            parser.error("--check changes nothing, and --priority of a campaign that is there only does that")
+        is_resent = bool(options.new_inputs) or options.refresh_inputs
+        if not additional and options.priority is None and not is_resent:
+            parser.error("-c needs the tasks to add: -F FILE or -J JSON; or a --priority, or an --input")
+        if options.check and (options.priority is not None or is_resent):
+            what = (
+                "--priority"
+                if options.priority is not None
+                else "--input"
+                if options.new_inputs
+                else "--refresh-inputs"
+            )
+            parser.error(f"--check changes nothing, and {what} of a campaign that is there only does that")
         sources = additional
     if sources.count(DescriptionSource(True, "-")) > 1:
         parser.error("standard input can be read once only")

@@ -10,10 +10,13 @@ from cigri.cli.table_printing import print_fields, print_table
 from cigri.formats.units import COUNTED_IN_MB, localised
 from cigri.presentation.exit_codes import explain
 from cigri.presentation.formatting import format_duration, format_time, parameter_words, shortened
+from cigri.presentation.inputs import SHOWN_DIGITS, were_replaced
 from cigri.states import JobState, Outcome, TaskState
 
 if TYPE_CHECKING:
+    from cigri.api_models.files import InputVersionView
     from cigri.api_models.jobs import JobDetail, JobView
+    from cigri.api_models.tasks import TaskDetail
     from cigri.wrapper.termination_cost import TerminationCost
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ TASK_COLUMNS = (
     "Node",
 )
 JOB_ATTEMPTS = ("Position", "Task", "Attempt", "State", "Exit code", "Start", "Duration", "Parameter")
+INPUTS = ("Inputs", "Cluster", "Input", "SHA-256", "Bytes", "Replaced")
 TASK_ATTEMPTS = ("Attempt", "Job", "Cluster", "Remote id", "State", "Exit code", "Start", "Duration", "Node", "Reason")
 
 
@@ -75,10 +79,32 @@ def print_job(whole: "JobDetail", headerless: bool) -> None:
             for attempt in whole.attempts
         ]
         print_table(JOB_ATTEMPTS, rows, prose=("Parameter",), headerless=headerless)
+    _print_inputs(whole.inputs, headerless)
 
 
-def print_task(task: TaskView, attempts: Sequence[AttemptView], headerless: bool) -> None:
+def _print_inputs(inputs: Sequence["InputVersionView"], headerless: bool) -> None:
+    """Which ones tasks found, where there was another version of them."""
+    if not were_replaced(inputs):
+        return
+    rows = [
+        (
+            each.version,
+            each.cluster,
+            each.to,
+            each.sha256[:SHOWN_DIGITS],
+            each.size,
+            format_time(each.replaced_at) or "-",
+        )
+        for each in inputs
+    ]
+    print()
+    print_table(INPUTS, rows, prose=("Input",), headerless=headerless)
+
+
+def print_task(whole: "TaskDetail", headerless: bool) -> None:
     """What `gridstat -T` shows: its fields and a line for each attempt; of an archived task only how the last ended."""
+    task, attempts = whole.task, whole.attempt_list
+    are_told = were_replaced(whole.inputs)
     print_fields(
         [
             ("Task", task.id),
@@ -106,10 +132,13 @@ def print_task(task: TaskView, attempts: Sequence[AttemptView], headerless: bool
                 format_duration(attempt.seconds),
                 attempt.node,
                 attempt.reason,
+                *([attempt.inputs_version] if are_told else []),
             )
             for attempt in attempts
         ]
-        print_table(TASK_ATTEMPTS, rows, prose=("Node", "Reason"), headerless=headerless)
+        columns = (*TASK_ATTEMPTS, *(["Inputs"] if are_told else []))
+        print_table(columns, rows, prose=("Node", "Reason"), headerless=headerless)
+    _print_inputs(whole.inputs, headerless)
 
 
 def _fields(job: "JobView") -> list[tuple[str, object]]:

@@ -189,6 +189,7 @@ def _submit(
             from cigri.cli.sending_inputs import send_inputs
 
             send_inputs(grid, each.inputs)
+            asked["sent_from"] = str(each.base.absolute())
     try:
         with suppress(PortalUnavailable):
             return _send(grid, stages, asked)

@@ -122,15 +122,21 @@ def resubmit_tasks(
     campaign_id: int,
     tasks: list[tuple[int, int]] | None = None,
     cancelled: bool = False,
+    inputs: list[tuple[str, str]] | None = None,
 ) -> ResubmittedTasks:
-    """Tasks are done again: all that failed, or all that were `cancelled`; or either of these numbers, from ... to."""
+    """Tasks are done again: all that failed, or all that were `cancelled`; or either of these numbers, from ... to.
+
+    With `inputs` they, and all others that are still to be started, find these in place of those before.
+    """
+    from cigri.endpoints.inputs import replaced_inputs
     from cigri.flow.tasks import redo_tasks
 
     if tasks is not None and (cancelled or len(tasks) > MOST_SPANS):
         raise UsageError(f"name up to {MOST_SPANS} ranges of tasks, or all that were cancelled")
     states = [TaskState.CANCELLED] if cancelled else [TaskState.FAILED]
     chosen = [TaskState.FAILED, TaskState.CANCELLED] if tasks is not None else states
-    return ResubmittedTasks(campaign_id, redo_tasks(conn, campaign_id, caller, tasks, chosen))
+    replaced = replaced_inputs(conn, caller, campaign_id, inputs) if inputs else None
+    return ResubmittedTasks(campaign_id, redo_tasks(conn, campaign_id, caller, tasks, chosen), replaced)
 
 
 def _move(

@@ -5,10 +5,11 @@ To know the sum of a file is not to have it: whoever names one has sent all of i
 
 from typing import TYPE_CHECKING
 
-from cigri.api_models.files import InputUploadStatus, LackedInputs, TakenInputs
-from cigri.endpoints import Access, read_endpoint, upload_endpoint
+from cigri.api_models.files import CampaignInputs, InputUploadStatus, LackedInputs, RefreshedInputs, TakenInputs
+from cigri.endpoints import Access, change_endpoint, read_endpoint, upload_endpoint
+from cigri.endpoints.campaigns import find_campaign
 from cigri.endpoints.request_bodies import SpooledBody, SpooledLines
-from cigri.errors import StorageFull, UsageError
+from cigri.errors import NotFound, StorageFull, UsageError
 from cigri.formats.units import MEGABYTE, as_size
 from cigri.identity.callers import Caller
 
@@ -98,6 +99,38 @@ def send_inputs(database: "Database", caller: Caller, body: SpooledBody) -> Take
         put_many_sent(conn, user, sizes)
         put_audit(conn, caller, "send_inputs", {"inputs": len(sizes), "size": body.size})
     return TakenInputs(len(sizes), wrong)
+
+
+@read_endpoint("/campaigns/{campaign_id}/inputs", Access.OWNER)
+def campaign_inputs(conn: "Connection", caller: Caller, *, campaign_id: int) -> CampaignInputs:
+    """What a campaign of yours takes along to each cluster, and what it took along before."""
+    from cigri.flow.views.input_versions import find_sent_from, list_input_versions
+
+    if not caller.sees(find_campaign(conn, campaign_id).user):
+        raise NotFound(f"you have no campaign {campaign_id}; `gridstat -u {caller.user}` lists yours")
+    return CampaignInputs(campaign_id, find_sent_from(conn, campaign_id), list_input_versions(conn, campaign_id))
+
+
+@change_endpoint("/campaigns/{campaign_id}/inputs", Access.OWNER)
+def replace_inputs(
+    conn: "Connection", caller: Caller, *, campaign_id: int, inputs: list[tuple[str, str]]
+) -> RefreshedInputs:
+    """Tasks that are still to be started find other files, which were sent before, in place of these inputs."""
+    return replaced_inputs(conn, caller, campaign_id, inputs)
+
+
+def replaced_inputs(
+    conn: "Connection", caller: Caller, campaign_id: int, inputs: list[tuple[str, str]]
+) -> RefreshedInputs:
+    """Each by its path as it was written, with the SHA-256 of its new content."""
+    from cigri.flow import input_versions
+    from cigri.jdl.inputs import MOST_INPUTS
+
+    if not inputs or len(inputs) > MOST_INPUTS:
+        raise UsageError(f"inputs: name from 1 to {MOST_INPUTS} of them, each with its path and SHA-256")
+    for _, sha256 in inputs:
+        _require_sum(sha256)
+    return RefreshedInputs(campaign_id, *input_versions.replace_inputs(conn, campaign_id, caller, dict(inputs)))
 
 
 def _require_room(limits: "InputSettings", all_of_user: int, what: str, size: int) -> None:

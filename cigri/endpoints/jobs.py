@@ -31,6 +31,7 @@ def job(
     from cigri.database import server_time
     from cigri.flow.clusters import find_cluster
     from cigri.flow.grid_identity import grid_key
+    from cigri.flow.views.input_versions import list_inputs_found
     from cigri.flow.views.jobs import list_attempts_of_job
     from cigri.flow.views.running_jobs import list_running
     from cigri.presentation.exit_codes import explain
@@ -39,7 +40,8 @@ def job(
     found, attempts = _find(conn, job_id), list_attempts_of_job(conn, job_id)
     is_own = caller.sees(found.user)
     shown = attempts if is_own else [attempt._replace(parameter=None) for attempt in attempts]
-    whole = JobDetail(found, explain(found.exit_code), _given(found, attempts), None, shown, [])
+    inputs = list_inputs_found(conn, found.campaign_id, attempts) if is_own else []
+    whole = JobDetail(found, explain(found.exit_code), _given(found, attempts), None, shown, inputs, [])
     running = next(iter(list_running(conn, job_id=job_id)), None) if found.state is JobState.RUNNING else None
     if running is None:
         return whole

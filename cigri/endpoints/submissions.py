@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cigri.submission.feedback import SubmissionFeedback
 
 LONGEST_KEY = 200
+LONGEST_PLACE = 4096  # characters of a path
 MOST_CAMPAIGNS_SENT = 100  # campaigns at once
 FAILS = "no task fails in a simulation: it is played as if what it waits for had failed"
 CampaignKind = Literal["default", "test"]
@@ -48,6 +49,7 @@ def submit_campaign(
     backend: list[str] | None = None,
     behind: list[str] | None = None,
     key: str = "",
+    sent_from: str = "",
 ) -> SubmittedCampaign:
     """Store the campaign that is described, under your name; sent again with the same key within a day, once."""
     from cigri.flow.submissions import IdempotencyKey
@@ -56,6 +58,7 @@ def submit_campaign(
     from cigri.submission.storing import list_stored, store
 
     _require_key(key)
+    _require_place(sent_from)
     sent = IdempotencyKey(key, body.digest(type, priority, local, backend, *(behind or ()))) if key else None
     remarks, wishes = SubmissionFeedback(), wishes_of(type, priority, local, backend, behind)
     examined = check_submission(database, caller, body.first(), SpooledLines(body, 1), wishes, remarks)
@@ -63,7 +66,7 @@ def submit_campaign(
         if stored := list_stored(database, caller.user, sent):
             return stored[0]
         raise DescriptionError(remarks.problems)
-    return store(database, caller, examined, remarks.notes, sent)
+    return store(database, caller, examined, remarks.notes, sent, sent_from)
 
 
 @upload_endpoint("/campaigns/check", Access.EVERYBODY)
@@ -101,6 +104,7 @@ def submit_stages(
     behind: list[str] | None = None,
     lines: list[int] | None = None,
     key: str = "",
+    sent_from: str = "",
 ) -> list[SubmittedCampaign]:
     """Store campaigns of which later ones wait for earlier ones, by their names: all of them, or none."""
     from cigri.flow.submissions import IdempotencyKey
@@ -108,13 +112,14 @@ def submit_stages(
     from cigri.submission.storing import list_stored, store_stages
 
     _require_key(key)
+    _require_place(sent_from)
     sent = IdempotencyKey(key, body.digest(type, priority, local, backend, behind, lines)) if key else None
     stages = _examine(database, caller, body, lines, wishes_of(type, priority, local, backend, behind))
     if problems := [problem for _, remarks in stages for problem in remarks.problems]:
         if stored := list_stored(database, caller.user, sent):
             return stored
         raise DescriptionError(problems)
-    return store_stages(database, caller, [(examined, remarks.notes) for examined, remarks in stages], sent)
+    return store_stages(database, caller, [(examined, remarks.notes) for examined, remarks in stages], sent, sent_from)
 
 
 @upload_endpoint("/campaigns/stages/check", Access.EVERYBODY)
@@ -170,6 +175,11 @@ def simulate_campaigns(
 def _require_key(key: str) -> None:
     if len(key) > LONGEST_KEY:
         raise UsageError(f"key: has more than {LONGEST_KEY} characters")
+
+
+def _require_place(sent_from: str) -> None:
+    if len(sent_from) > LONGEST_PLACE or not (sent_from or "/").startswith("/"):
+        raise UsageError(f"sent_from: expected an absolute path of at most {LONGEST_PLACE} characters")
 
 
 def _examine(

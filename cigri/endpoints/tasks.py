@@ -150,11 +150,12 @@ def _shown(caller: Caller, of: CampaignView, listed: list[TaskView]) -> list[Tas
 
 
 def _whole(conn: "Connection", caller: Caller, found: TaskView | None) -> TaskDetail:
+    from cigri.flow.views.input_versions import list_inputs_found
     from cigri.flow.views.jobs import list_attempts_of_task
 
     if found is None:
         raise NotFound(NO_TASK)
     attempts = list_attempts_of_task(conn, found.id) if found.id is not None else []
     if caller.sees(find_campaign(conn, found.campaign_id).user):
-        return TaskDetail(found, attempts)
-    return TaskDetail(found._replace(parameter=None), [attempt._replace(parameter=None) for attempt in attempts])
+        return TaskDetail(found, attempts, list_inputs_found(conn, found.campaign_id, attempts))
+    return TaskDetail(found._replace(parameter=None), [attempt._replace(parameter=None) for attempt in attempts], [])

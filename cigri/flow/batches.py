@@ -18,7 +18,7 @@ from cigri.estimates.checkpoint_interval import CheckpointInterval
 from cigri.flow.launches import LaunchGroup
 from cigri.flow.views.job_destinations import ANYWHERE, JobDestination, find_destination
 from cigri.states import BatchState, JobState
-from cigri.tables.campaigns import Campaign
+from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.jobs import Batch, Job
 from cigri.tables.transitions import initial_state, transition_to
 from cigri.wrapper.manifest import new_batch_id
@@ -42,7 +42,7 @@ def put_batch(
 ) -> PreparedBatch | None:
     """Commit the intention to submit: a batch with its tag; `notice`: as promised to its jobs, in seconds.
 
-    None when a job has been taken away meanwhile, or no queue is eligible any more.
+    None when a job has been taken away meanwhile, others were sent for its inputs, or no queue is eligible any more.
     """
     destination = find_destination(conn, launch.campaign_id, launch.bucket_id, cluster_id)
     if destination is None:
@@ -55,6 +55,7 @@ def put_batch(
         "account": launch.local_user,
         "jobs": len(launch.jobs),
         "notice": notice,
+        "version": launch.inputs_version,
         **(launch.rhythm._asdict() if launch.rhythm else dict.fromkeys(CheckpointInterval._fields)),
         "places": rows_as_json(ARRAY_PLACES, [(job.id, index) for index, job in enumerate(launch.jobs, start=1)]),
     }
@@ -71,7 +72,14 @@ def _new_batch() -> Select[*tuple[Any, ...]]:
     waiting = select(Job.c.id, places.c.i).join(places, places.c.id == Job.c.id)
     locked = waiting.where(Job.c.state == JobState.TO_LAUNCH).with_for_update(of=Job).cte("locked")
     are_all_there = select(func.count()).select_from(locked).scalar_subquery() == jobs
-    new = select(bindparam("fresh", type_=BigInteger).label("id")).where(are_all_there).subquery("new")
+    part, version = CampaignCluster.c, bindparam("version", type_=BigInteger)
+    as_read = select(part.campaign_id).where(
+        part.campaign_id == bindparam("campaign", type_=BigInteger),
+        part.cluster_id == bindparam("here", type_=BigInteger),
+        part.inputs_version == version,
+    )
+    fresh = bindparam("fresh", type_=BigInteger).label("id")
+    new = select(fresh).where(are_all_there, as_read.exists()).subquery("new")
     values = {
         "id": new.c.id,
         "tag": bindparam("prefix", type_=Text) + cast(new.c.id, Text),
@@ -85,6 +93,7 @@ def _new_batch() -> Select[*tuple[Any, ...]]:
         "checkpoint_life": bindparam("life", type_=DOUBLE_PRECISION),
         "checkpoint_cost": bindparam("cost", type_=DOUBLE_PRECISION),
         "promised_notice": bindparam("notice", type_=BigInteger),
+        "inputs_version": version,
     }
     created = insert(Batch).from_select(list(values), select(*values.values()))
     batch = created.returning(Batch.c.id, Batch.c.tag, Batch.c.created_at).cte("batch")

@@ -32,7 +32,7 @@ from cigri.database.typed_rows import read_all
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import UserMapping
-from cigri.tables.inputs import CachedInput, CampaignClusterInput, StoredInput, TaskInput, TaskPlace
+from cigri.tables.inputs import CachedInput, CampaignClusterInput, EarlierInputs, StoredInput, TaskInput, TaskPlace
 from cigri.tables.tasks import Task
 
 UNUSED_IN_CACHE = 3600.0  # seconds that a file of tasks stays in a cache for others, when none needs it
@@ -186,13 +186,20 @@ def list_unused(conn: Connection, days: float) -> list[CachedInputKey]:
         .where(CampaignClusterInput.c.cluster_id == cached.cluster_id, CampaignClusterInput.c.sha256 == cached.sha256)
         .where(or_(Campaign.c.state.in_(OPEN_CAMPAIGNS), Campaign.c.ended_at > long_ago))
     )
+    earlier = EarlierInputs.c
+    is_found = earlier.inputs.contains(func.jsonb_build_array(func.jsonb_build_object("sha256", cached.sha256)))
+    by_others = (  # jobs of the campaign may still run with what has been replaced
+        select(earlier.version)
+        .join(Campaign, Campaign.c.id == earlier.campaign_id)
+        .where(earlier.cluster_id == cached.cluster_id, is_found, Campaign.c.state.in_(OPEN_CAMPAIGNS))
+    )
     of_tasks = select(TaskInput.c.sha256).where(TaskInput.c.sha256 == cached.sha256)
     of_open_tasks = of_tasks.join(
         Task, and_(Task.c.campaign_id == TaskInput.c.campaign_id, Task.c.number == TaskInput.c.number)
     ).where(Task.c.state.in_((TaskState.WAITING, TaskState.ASSIGNED)))
     is_old = cached.at <= case((of_tasks.exists(), func.now() - interval(UNUSED_IN_CACHE)), else_=long_ago)
     columns = (cached.cluster_id, cached.local_user, cached.sha256, cached.is_packed)
-    unused = select(*columns).where(~needed.exists(), ~of_open_tasks.exists(), is_old)
+    unused = select(*columns).where(~needed.exists(), ~by_others.exists(), ~of_open_tasks.exists(), is_old)
     return read_all(conn, CachedInputKey, unused.order_by(*columns))
 
 

@@ -18,6 +18,7 @@ from cigri.database.typed_rows import read_all, read_by
 from cigri.estimates.checkpoint_interval import CheckpointInterval
 from cigri.flow.ceilings import fitting, lock_ceilings
 from cigri.flow.holds import is_job_held
+from cigri.flow.input_versions import EarlierInput, list_earlier_inputs
 from cigri.flow.task_inputs import list_task_inputs
 from cigri.flow.tasks import WaitingTask
 from cigri.resources.bucket_amounts import Formulas, formulas_of
@@ -49,7 +50,8 @@ class LaunchGroup(NamedTuple):
     `estimate`: seconds that a task takes there, as forecast; `start_by`: when its last task has to start. `amounts`:
     exactly what each of the jobs is given of the resources that the description computes for each task. `bucket_id`
     None: they carry no tasks. `inputs`: by number of a task, the sums of the files that it takes along. `rhythm`: how
-    often the grid has chosen to ask for checkpoints.
+    often the grid has chosen to ask for checkpoints. `inputs_version`: of the inputs in `settings`; `replaced`: what
+    was there before, by the names of inputs.
     """
 
     campaign_id: int
@@ -67,6 +69,8 @@ class LaunchGroup(NamedTuple):
     bucket_id: int | None = None
     inputs: Mapping[int, Sequence[str]] = MappingProxyType({})
     rhythm: CheckpointInterval | None = None
+    inputs_version: int = 1
+    replaced: Mapping[str, Sequence[EarlierInput]] = MappingProxyType({})
 
 
 class LaunchJob(NamedTuple):
@@ -103,6 +107,7 @@ class _LaunchSettings(NamedTuple):
     estimate: float | None
     start_by: datetime | None
     settings: Mapping[str, Any]
+    inputs_version: int
 
 
 def put_jobs(conn: Connection, campaign_id: int, jobs: Sequence[NewJob]) -> int:
@@ -206,6 +211,8 @@ def list_launches(
         jobs_of = [row.id for row in chosen if row.campaign_id == campaign_id]
         numbers = {task.number for job_id in jobs_of for task in tasks.get(job_id, ())}
         inputs[campaign_id] = list_task_inputs(conn, campaign_id, numbers)
+    again = [id for id, campaign in campaigns.items() if campaign.inputs_version > 1]
+    replaced = list_earlier_inputs(conn, cluster_id, again) if again else {}
     formulas = {campaign_id: formulas_of(campaign.settings) for campaign_id, campaign in campaigns.items()}
     groups: dict[tuple[Any, ...], list[LaunchJob]] = {}
     for row in chosen:
@@ -232,6 +239,8 @@ def list_launches(
                 amounts=dict(amounts),
                 bucket_id=bucket_id,
                 inputs=inputs.get(campaign_id, {}),
+                inputs_version=campaign.inputs_version,
+                replaced=replaced.get(campaign_id, {}),
             )
             for first in range(0, len(jobs), max_array)
         ]
@@ -250,10 +259,15 @@ def _amounts(formulas: Formulas, tasks: Sequence[LaunchTask]) -> dict[str, int]:
 @cache
 def _to_launch() -> Select[*tuple[Any, ...]]:
     tasks_of = select(func.count()).where(Attempt.c.job_id == Job.c.id).scalar_subquery().label("tasks")
+    part = CampaignCluster.c
+    lacking = select(part.campaign_id).where(  # others were sent for inputs that were there
+        part.campaign_id == Job.c.campaign_id, part.cluster_id == Job.c.cluster_id, part.lacks_inputs
+    )
+    is_furnished = or_(Job.c.kind != JobKind.TASKS, ~lacking.exists())
     return (
         select(Job.c.id, Job.c.campaign_id, Job.c.kind, Job.c.bucket_id, Job.c.width, Job.c.walltime, tasks_of)
         .join(Campaign, and_(Campaign.c.id == Job.c.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
-        .where(Job.c.cluster_id == bindparam("here"), Job.c.state == JobState.TO_LAUNCH, ~is_job_held())
+        .where(Job.c.cluster_id == bindparam("here"), Job.c.state == JobState.TO_LAUNCH, ~is_job_held(), is_furnished)
         .order_by(Job.c.id)
         .limit(bindparam("most", type_=BigInteger))
     )
@@ -302,6 +316,7 @@ def _described() -> Select[*tuple[Any, ...]]:
             Forecast.c.mean.label("estimate"),
             (whole.c.published - pressure).label("start_by"),
             part.c.settings,
+            part.c.inputs_version,
         )
         .join(part, and_(part.c.campaign_id == Campaign.c.id, part.c.cluster_id == here))
         .outerjoin(UserMapping, mapping)

@@ -48,6 +48,7 @@ class NewCampaign(NamedTuple):
     requires of nodes, as it was written. `anywhere`: the clusters are the grid's choice, and these are used as soon as
     they are eligible: others than the rules of admission were asked about never are; None: they are the user's.
     `written` is the description as its user wrote it, without parameters that are not computed. `notify`: who is told.
+    `sent_from`: where relative paths of its inputs begin, on the host of its user.
     """
 
     name: str
@@ -64,6 +65,7 @@ class NewCampaign(NamedTuple):
     own_priority: int = 0
     written: Mapping[str, Any] | None = None
     notify: Sequence[SubscriptionRequest] = ()
+    sent_from: str | None = None
 
 
 class NewCampaignCluster(NamedTuple):
@@ -158,6 +160,7 @@ def put_campaign(
             submission_key=key and key.text,
             submission_digest=key and key.digest,
             tasks_have_inputs=sums is not None,
+            sent_from=campaign.sent_from,
         )
         .returning(Campaign.c.id)
     ).scalar_one()

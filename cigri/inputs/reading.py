@@ -104,6 +104,10 @@ class InputReader:
         self.found[read.sha256] = read
         return {"path": path, "to": to, "sha256": read.sha256, "size": read.size, "packed": read.is_packed}
 
+    def read_input(self, path: str) -> LocalInput:
+        """A file or a directory; raise OSError for what cannot be read, ValueError for a link that leads out of it."""
+        return self._known_or_read(path)
+
     def read_file(self, path: str) -> LocalInput:
         """A file of a task; raise OSError for what is none, or cannot be read."""
         read = self._known_or_read(path)

@@ -36,13 +36,14 @@ def store(
     examined: ExaminedDescription,
     notes: Sequence[str],
     key: IdempotencyKey | None,
+    sent_from: str = "",
 ) -> SubmittedCampaign:
     """In one transaction, which begins when nothing is waited for any more but the database."""
     description = _described(examined)
     with database.begin() as conn:
         campaign_id = find_submission(conn, caller.user, key)
         if campaign_id is None:
-            campaign_id = _put(conn, caller, description, key)
+            campaign_id = _put(conn, caller, description, key, sent_from)
             _note(conn, caller, "submit_campaign", description, campaign_id)
     return _stored(caller, examined, notes, campaign_id)
 
@@ -65,24 +66,31 @@ def store_stages(
     caller: Caller,
     stages: Sequence[tuple[ExaminedDescription, Sequence[str]]],
     key: IdempotencyKey | None,
+    sent_from: str = "",
 ) -> list[SubmittedCampaign]:
     """All in one transaction, in their order: a stage finds by its name one that stands before it."""
     with database.begin() as conn:
         ids = list_submissions(conn, caller.user, key)
         if not ids:
             descriptions = [_described(examined) for examined, _ in stages]
-            ids = [_put(conn, caller, description, key) for description in descriptions]
+            ids = [_put(conn, caller, description, key, sent_from) for description in descriptions]
             for description, campaign_id in zip(descriptions, ids, strict=True):
                 _note(conn, caller, "submit_stages", description, campaign_id)
     return [_stored(caller, *stage, campaign_id) for stage, campaign_id in zip(stages, ids, strict=True)]
 
 
-def _put(conn: "Connection", caller: Caller, description: "CampaignDescription", key: IdempotencyKey | None) -> int:
+def _put(
+    conn: "Connection",
+    caller: Caller,
+    description: "CampaignDescription",
+    key: IdempotencyKey | None,
+    sent_from: str,
+) -> int:
     after = [*find_required(conn, caller, wanted_before(description), description.count)]
     if wrong := [f"after[{place}]: {found}" for place, found in enumerate(after) if isinstance(found, str)]:
         raise CigriError("; ".join(wrong))
     required = [found for found in after if not isinstance(found, str)]
-    new = new_campaign(description, caller.user)
+    new = new_campaign(description, caller.user)._replace(sent_from=sent_from or None)
     with sums_of_tasks(conn, caller.user, description) as sums:
         return put_campaign(conn, new, description.parameters(), key, sums, required)
 

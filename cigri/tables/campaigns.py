@@ -37,7 +37,8 @@ class CampaignColumns(NumberedColumns):
     its description as `gridsub` takes it, in its order, without parameters that only the tasks hold; null: from before.
     `submission_key`: what its user sent to ask again whether it is stored, together with what has `submission_digest`.
     `is_begin_told`: there is an event of its first job, for those who have subscribed. `tasks_have_inputs`: each of its
-    tasks runs where its own inputs are (task_places).
+    tasks runs where its own inputs are (task_places). `sent_from`: where relative paths of its inputs began, on
+    the host of its user.
     """
 
     name: Named[str]
@@ -63,6 +64,7 @@ class CampaignColumns(NumberedColumns):
     submission_digest: Named[str | None]
     tasks_have_inputs: Named[bool] = Column(server_default="false")
     is_begin_told: Named[bool] = Column(server_default="false")
+    sent_from: Named[str | None]
 
 
 Campaign = table(
@@ -95,6 +97,7 @@ class CampaignClusterColumns(TableColumns):
     are not known to be there. Of its parcels (parcels.py) there so many are `uncollected`, `collected` and `lost`;
     `outputs_wait`: the cluster gives it no new jobs before more of them have come. Of successful tasks, `profiled` have
     told what they used in `profiled_seconds`: seconds of processors (`cpu`), bytes read and written; in all, `most`.
+    The inputs in its settings are the version `inputs_version` of them: those before are in earlier_inputs.
     """
 
     campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
@@ -137,6 +140,7 @@ class CampaignClusterColumns(TableColumns):
     most_written: Named[float] = Column(server_default="0")
     failed_sends: Named[int] = Column(server_default="0")
     idle_deaths: Named[int] = Column(server_default="0")
+    inputs_version: Named[int] = Column(server_default="1")
 
 
 CampaignCluster = table(

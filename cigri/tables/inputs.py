@@ -1,8 +1,10 @@
 """Inputs of campaigns: files of the submitting host in the grid's store, and in the caches of accounts on clusters."""
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import CheckConstraint, Column, ForeignKey, ForeignKeyConstraint, Index, Named
+from sqlalchemy.dialects.postgresql import JSONB
 
 from cigri.tables.columns import TableColumns, table
 
@@ -110,4 +112,25 @@ TaskPlace = table(
         ondelete="CASCADE",
     ),
     Index(None, "campaign_id", "cluster_id"),
+)
+
+
+class EarlierInputsColumns(TableColumns):
+    """The inputs of a campaign on a cluster, as in its settings, before others were sent in their place."""
+
+    campaign_id: Named[int] = Column(primary_key=True)
+    cluster_id: Named[int] = Column(primary_key=True)
+    version: Named[int] = Column(primary_key=True)
+    inputs: Named[list[dict[str, Any]]] = Column(JSONB)
+    replaced_at: Named[datetime]
+
+
+EarlierInputs = table(
+    "earlier_inputs",
+    EarlierInputsColumns,
+    ForeignKeyConstraint(
+        ["campaign_id", "cluster_id"],
+        ["campaign_clusters.campaign_id", "campaign_clusters.cluster_id"],
+        ondelete="CASCADE",
+    ),
 )

@@ -14,6 +14,7 @@ class BatchColumns(NumberedColumns):
     Where the grid chose how often its tasks save their state: each `checkpoint_period` seconds, as such jobs are killed
     after `checkpoint_life` seconds in the mean, and a checkpoint takes `checkpoint_cost`.
     `promised_notice`: its jobs hear of a shutdown so many seconds before; None: of an earlier version, nobody knows.
+    `inputs_version`: of the inputs of its campaign there, those which its tasks find.
     """
 
     tag: Named[str] = Column(unique=True)
@@ -28,6 +29,7 @@ class BatchColumns(NumberedColumns):
     checkpoint_life: Named[float | None]
     checkpoint_cost: Named[float | None]
     promised_notice: Named[int | None]
+    inputs_version: Named[int] = Column(server_default="1")
 
 
 Batch = table(

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from types import MappingProxyType
 from typing import NamedTuple
 
 from cigri.formats.units import as_clock
 from cigri.shell.words import OutputPattern, ShellWord
 from cigri.wrapper.feature_settings import FeatureSpec, features_header
-from cigri.wrapper.input_cache import CachedFile
+from cigri.wrapper.input_cache import SUM_OF, CachedFile
 
 CHUNK_BYTES = 16_384  # of one file of tasks; every job of the file parses all of it
 CLOSED_NAMES = frozenset(  # variables that a shell guards or alters itself
@@ -114,6 +115,7 @@ class BatchSpec:
     keep_tmp: bool = False
     collects_always: bool = False
     inputs: Mapping[str, CachedFile] = field(default_factory=dict)  # by the name that they have for tasks
+    replaced: Mapping[str, Sequence[CachedFile]] = field(default_factory=dict)  # what had these names before
 
     @property
     def has_inputs(self) -> bool:
@@ -277,14 +279,23 @@ cigri_nodes() {{ printf '%s\\n' "$CIGRI_NODE"; }}
 unset CIGRI_CHECKPOINT CIGRI_INDEX CIGRI_NODE CIGRI_NODE_FILE CIGRI_REMOTE_ID CIGRI_SCRATCH cigri_epoch
 unset cigri_features cigri_notice cigri_space cigri_umask
 {features_header(plan.features)}{_collecting(plan)}\
-{_inputs_text("each", plan.inputs) if plan.has_inputs else ""}\
+{SUM_OF if plan.has_inputs else ""}\
+{_inputs_text("each", plan.inputs, plan.replaced) if plan.has_inputs else ""}\
 {prelude}
 """
 
 
-def _inputs_text(whose: str, inputs: Mapping[str, CachedFile]) -> str:
+def _inputs_text(
+    whose: str,
+    inputs: Mapping[str, CachedFile],
+    replaced: Mapping[str, Sequence[CachedFile]] = MappingProxyType({}),
+) -> str:
     """A function that links each: those of all tasks of the batch, or (own) of the one that follows."""
-    calls = "".join(f"    cigri_link {file.name} {shlex.quote(name)} || return\n" for name, file in inputs.items())
+    calls = "".join(
+        f"    cigri_link {' '.join([file.name, shlex.quote(name), *(old.name for old in replaced.get(name, ()))])}"
+        " || return\n"
+        for name, file in inputs.items()
+    )
     return f"cigri_{whose}_input() {{\n{calls or '    :' + chr(10)}}}\n"
 
 

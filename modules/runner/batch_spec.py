@@ -62,6 +62,7 @@ def plan_batch(
         keep_tmp=settings.keep_tmp and launch.kind is JobKind.TASKS,
         collects_always=settings.collect.when == "end",
         inputs=_inputs(settings) if launch.kind is JobKind.TASKS else {},
+        replaced={name: [CachedFile(*old) for old in had] for name, had in launch.replaced.items()},
     )
     destination = batch.destination
     request = BatchRequest(

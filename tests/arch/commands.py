@@ -45,6 +45,8 @@ WORDS = {
     "eligible_queues": "gridclusters --where",
     "drain_nodes": "cigri cluster nodes --drain",
     "description": "gridstat -J",
+    "replace_inputs": "gridsub -c --input",
+    "campaign_inputs": "gridsub --resubmit",
     "parameters": "gridstat -J",
     "errors": "gridstat -e",
     "failures": "gridstat --failed",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection, func, insert, select, update
 
 from cigri.cli import gridclusters, griddel, gridevents, gridnotify, gridstat, gridsub, gridtoken, gridusage
 from cigri.database import Database
@@ -25,6 +26,8 @@ from cigri.resources.nodes import AlikeNodes
 from cigri.runtime.pass_context import process_identity
 from cigri.settings.sections import NodeSettings
 from cigri.states import Outcome, PendingReasonCode
+from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.inputs import CampaignInput, StoredInput
 from modules import operator
 from tests.callers import ALICE
 from tests.cli.conftest import AsUser
@@ -63,6 +66,10 @@ ASKED = {
     "gridevents --audit --json": ["gridevents --json --audit"],
     "gridevents --fix --json": ["gridevents --json 1 --fix"],
     "griddel --json": ["griddel --json --pause 2"],
+    "gridsub --resubmit ID --output json": [
+        "gridsub --resubmit 1 --output json",
+        "gridsub --resubmit 1 --refresh-inputs --output json",
+    ],
     "gridsub --check --output json": ["gridsub --check --output json -f DESCRIPTION"],
     "gridsub --output json": ["gridsub --output json -f DESCRIPTION"],
     "gridsub -c ID --output json": [
@@ -112,6 +119,17 @@ def test_one_campaign_is_told_as_several_are(tell: Tell) -> None:
     assert tell("cigri cluster list --json") == [tell("cigri cluster show dahu --json")]
 
 
+def put_changed_input(conn: Connection, campaign: int, program: Path) -> None:
+    """It has changed since the campaign was submitted."""
+    program.write_text("mended")
+    sent = {"path": str(program), "to": "solve.py", "sha256": "a" * 64, "size": 3, "packed": False}
+    conn.execute(insert(StoredInput).values(sha256="a" * 64, size=3, stored_at=func.now()))
+    conn.execute(insert(CampaignInput).values(campaign_id=campaign, sha256="a" * 64))
+    here = CampaignCluster.c.campaign_id == campaign
+    settings = conn.execute(select(CampaignCluster.c.settings).where(here)).scalar_one()
+    conn.execute(update(CampaignCluster).where(here).values(settings={**settings, "inputs": [sent]}))
+
+
 def _sections(page: str) -> Iterator[tuple[str, str]]:
     for part in page.split("\n## ")[1:]:
         title, _, body = part.partition("\n")
@@ -150,9 +168,16 @@ def _paths(value: Any, documented: set[str], path: str = "") -> Iterator[str]:
 
 
 @pytest.fixture
-def tell(grid: Database, as_user: AsUser, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Tell:
+def tell(
+    grid: Database,
+    as_user: AsUser,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Tell:
     """What a command answers, on a grid where each kind of thing is."""
     as_user("alice")
+    monkeypatch.setenv("CIGRI_SET_INPUTS__DIRECTORY", str(tmp_path / "store"))
     with grid.begin() as conn:
         dahu = a_cluster(conn)
         cluster = find_cluster(conn, "dahu")
@@ -162,6 +187,7 @@ def tell(grid: Database, as_user: AsUser, tmp_path: Path, capsys: pytest.Capture
         map_user(conn, "dahu", "alice", "al")
         campaign = a_campaign(conn, 6, max_replicas=1)
         jobs = submitted_jobs(conn, campaign, dahu, 5)
+        put_changed_input(conn, campaign, tmp_path / "solve.py")
         run_jobs(conn, jobs)
         end_jobs(conn, dahu, jobs[:2])
         end_jobs(conn, dahu, jobs[2:3], Outcome.FAILURE, exit_code=3)

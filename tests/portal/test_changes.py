@@ -5,7 +5,7 @@ import os
 import pwd
 import re
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import timedelta
 from hashlib import sha256
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from sqlalchemy import Connection, func, update
+from sqlalchemy import Connection, func, insert, update
 from starlette.routing import Mount, Route
 
 from cigri import endpoints
@@ -43,6 +43,7 @@ from cigri.states import CampaignState, Outcome, PrincipalKind
 from cigri.tables import everything
 from cigri.tables.audit import Audit, AuditChain
 from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.inputs import CampaignInput, StoredInput
 from cigri.tables.tokens import Token
 from modules.portal import make_app
 from modules.portal.deferred_responses import DeferredResponses
@@ -68,6 +69,7 @@ class Asked(NamedTuple):
 
 INPUT = "what a campaign takes along"
 SUM_OF_INPUT = sha256(json.dumps(INPUT).encode()).hexdigest()
+MENDED = "b" * 64
 PACKED = f"{sha256(b'small').hexdigest()} 5\nsmall"
 
 KIND, ED25519 = "ssh-ed25519", b"\0\0\0\x0bssh-ed25519\0\0\0\x20"
@@ -87,6 +89,8 @@ ASKED = {
     "errors": Asked("/errors"),
     "description": Asked("/campaigns/1/description"),
     "parameters": Asked("/campaigns/1/parameters"),
+    "campaign_inputs": Asked("/campaigns/1/inputs"),
+    "replace_inputs": Asked("/campaigns/1/inputs", {"inputs": [["solve.py", MENDED]]}),
     "notices": Asked("/notices?ids=1"),
     "accounting": Asked("/accounting"),
     "used_work": Asked("/accounting/sums?apart=day,user&since=2026-01-01"),
@@ -241,9 +245,20 @@ def put_grid(conn: Connection) -> None:
     end_jobs(conn, cluster, submitted_jobs(conn, 5, cluster, 2), Outcome.FAILURE, exit_code=1)
     settings = {"exec_file": "/bin/true", "walltime": 3600, "checkpoint": {"signal": "USR2"}}
     conn.execute(update(CampaignCluster).values(settings=settings))
+    put_inputs(conn, settings)
     declared_by_operators(conn)
     put_subscription(conn, owner.user, read_subscribing("webhook:https://example.org/x"))
     put_key(conn, owner.user, read_public_key(A_KEY))
+
+
+def put_inputs(conn: Connection, settings: Mapping[str, Any]) -> None:
+    """Campaign 1 takes a program along, and has taken along another one before."""
+    for sum in ("a" * 64, MENDED):
+        conn.execute(insert(StoredInput).values(sha256=sum, size=3, stored_at=func.now()))
+        conn.execute(insert(CampaignInput).values(campaign_id=1, sha256=sum))
+    program = {"path": "solve.py", "to": "solve.py", "sha256": "a" * 64, "size": 3, "packed": False}
+    values = {"settings": {**settings, "exec_directory": "$HOME/here", "inputs": [program]}}
+    conn.execute(update(CampaignCluster).where(CampaignCluster.c.campaign_id == 1).values(values))
 
 
 def declared_by_operators(conn: Connection) -> None:

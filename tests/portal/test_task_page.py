@@ -9,12 +9,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import func, insert, select, update
 
 from cigri.api_models.tasks import AttemptView
 from cigri.errors import ClusterUnreachable
 from cigri.states import JobState, Outcome
 from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.inputs import EarlierInputs
 from modules.portal.pages.task import ending
 from tests.portal.browser import Browser, Page, signed_in
 from tests.portal.conftest import Served
@@ -137,3 +138,24 @@ def test_a_cluster_that_cannot_be_asked_is_told(said: None, browser: Browser) ->
 @pytest.mark.parametrize("said", [None], indirect=True)
 def test_where_there_is_none_the_page_says_so(said: None, browser: Browser) -> None:
     assert "there is no output of job 1 on dahu" in output(browser).words
+
+
+def test_it_tells_which_inputs_an_attempt_found_where_they_were_replaced(browser: Browser, web: Served) -> None:
+    program = {"path": "solve.py", "to": "solve.py", "size": 3, "packed": False}
+    with web.database.begin() as conn:
+        part = CampaignCluster.c
+        settings = conn.execute(select(part.settings).where(part.campaign_id == 1)).scalar_one()
+        here = update(CampaignCluster).where(part.campaign_id == 1)
+        conn.execute(here.values(settings={**settings, "inputs": [{**program, "sha256": "b" * 64}]}))
+    assert "solve.py b" not in browser.get("/campaigns/1/tasks/0").words, "there was never another"
+    with web.database.begin() as conn:
+        conn.execute(here.values(inputs_version=2))
+        earlier = {"campaign_id": 1, "cluster_id": 1, "version": 1, "inputs": [{**program, "sha256": "a" * 64}]}
+        conn.execute(insert(EarlierInputs).values(**earlier, replaced_at=func.now()))
+    told = browser.get("/campaigns/1/tasks/0").words
+    assert re.search(r"inputs version 1, replaced .*: solve.py a{12} ", told)
+    whole = browser.get("/campaigns/1").words
+    assert "Inputs were replaced" in whole
+    assert re.search(r"2 dahu solve.py b{12} no, tasks find it now 1 dahu solve.py a{12}", whole)
+    stranger = signed_in(web.database, web.port, "daemon")
+    assert "solve.py" not in stranger.get("/campaigns/1").words + stranger.get("/campaigns/1/tasks/0").words

@@ -101,7 +101,7 @@ class Cluster:
     def records(self, index: int = 1) -> list[TaskRecord]:
         """The ends in the journal, which must be the same as in the outbox."""
         records = [record for line in self.journal(index) if (record := parse_end(line))]
-        posted = (self.outbox / f"34-{index}").read_text().splitlines() if records else []
+        posted = (self.outbox / f"{self.plan.batch_id}-{index}").read_text().splitlines() if records else []
         assert sorted(record for record in map(parse_end, posted) if record) == sorted(records)
         return records
 

@@ -212,9 +212,11 @@ def _attempts() -> Select[*tuple[Any, ...]]:
             Job.c.reason,
             Task.c.parameter,
             _IS_HALTED.label("is_halted"),
+            Batch.c.inputs_version,
         )
         .select_from(Attempt)
         .join(Task, Task.c.id == Attempt.c.task_id)
         .join(Job, Job.c.id == Attempt.c.job_id)
+        .outerjoin(Batch, Batch.c.id == Job.c.batch_id)
         .join(Cluster, Cluster.c.id == Job.c.cluster_id)
     )

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from cigri.api_models.campaigns import CampaignClusterStatus, CampaignDetail
 from cigri.api_models.dependencies import BlockedTasks
 from cigri.api_models.failures import FailureGroup
+from cigri.api_models.files import InputVersionView
 from cigri.api_models.pending_reasons import ClusterExplanation
 from cigri.api_models.tasks import FoundTasks
 from cigri.endpoints import Endpoint
@@ -29,6 +30,7 @@ from cigri.endpoints.descriptions import description
 from cigri.endpoints.dispatch import InProcessClient, SnapshotClient
 from cigri.endpoints.events import events, fix_events
 from cigri.endpoints.histories import cores, progress
+from cigri.endpoints.inputs import campaign_inputs
 from cigri.endpoints.paging import walk
 from cigri.endpoints.pending_reasons import why
 from cigri.endpoints.tasks import found_tasks, latest_tasks
@@ -38,6 +40,7 @@ from cigri.identity.callers import AccessScope, Caller
 from cigri.lifecycle.dependency_gates import sentences
 from cigri.lifecycle.task_failures import TASK_FAILED, VARYING
 from cigri.presentation.failure_groups import describe_outcome
+from cigri.presentation.inputs import SHOWN_DIGITS, were_replaced
 from cigri.states import TaskState
 from modules.portal.change_stream import stamp_of
 from modules.portal.parameter_limits import PlainNumber, PlainText
@@ -125,6 +128,7 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
             found = _tasks(grid, campaign_id, query, zoom)
             described = _described(grid, caller, whole)
             reasons = grid.call(why, campaign_id=campaign_id)
+            inputs = _inputs(grid, caller, whole)
             cells = _strip(grid, campaign_id, zoom) if (zoom or all_tasks(whole)).size <= STRIP_AT_ONCE else None
         kinds = whole.failures[:SHOWN_FAILURES]
         return site.show(
@@ -142,6 +146,8 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
             shares=_shares(whole, reasons),
             described=as_text(described)[:LONGEST_DESCRIPTION] if described else "",
             what_runs=what_runs(described),
+            inputs=inputs,
+            digits=SHOWN_DIGITS,
             may_submit=bool(described) and caller.scope.allows(AccessScope.SUBMIT),
             failures=[shown_failure(kind) for kind in kinds],
             shown_tasks=SHOWN_TASKS,
@@ -282,6 +288,14 @@ def _described(grid: SnapshotClient, caller: Caller, whole: CampaignDetail) -> d
     if not caller.sees(whole.campaign.user):
         return {}
     return grid.call(description, campaign_id=whole.campaign.id).described
+
+
+def _inputs(grid: SnapshotClient, caller: Caller, whole: CampaignDetail) -> list[InputVersionView]:
+    """All versions of them, for its owner, where there is more than one."""
+    if not caller.sees(whole.campaign.user):
+        return []
+    inputs = grid.call(campaign_inputs, campaign_id=whole.campaign.id).inputs
+    return inputs if were_replaced(inputs) else []
 
 
 def _may_change(caller: Caller, whole: CampaignDetail) -> bool:

@@ -15,6 +15,7 @@ from cigri.endpoints.tasks import task, task_commands
 from cigri.errors import CigriError, Forbidden, NotFound
 from cigri.identity.callers import AccessScope, Caller
 from cigri.presentation.exit_codes import explain
+from cigri.presentation.inputs import SHOWN_DIGITS, were_replaced
 from cigri.states import ATTEMPT_LIFE, Outcome, TaskState
 from modules.portal.change_stream import stamp_of
 from modules.portal.deferred_responses import ResponsePending
@@ -51,6 +52,8 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
             and whole.task.state in RETRIED
             and campaign.archived_at is None,
             commands=_commands(grid, whole) if is_seen else [],
+            inputs=whole.inputs if were_replaced(whole.inputs) else [],
+            digits=SHOWN_DIGITS,
         )
 
     def output_page(request: Request, job_id: PlainNumber) -> Response:

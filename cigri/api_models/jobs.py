@@ -70,7 +70,7 @@ class JobView(NamedTuple):
     is_held: bool
     """Whether its user wants it to stand still."""
     resources: dict[str, Any] | None = None
-    """What each task of its campaign asks for there, as it is described."""
+    """What each of its tasks asks for there, as it is described, or as it was resubmitted with."""
     checkpoint_period: int | None = None
     """Seconds between two checkpoints, where the grid has chosen them."""
     checkpoint_life: float | None = None

@@ -115,6 +115,12 @@ def add_options(parser: CommandParser) -> None:
     )
 
 
+def add_amount_options(parser: CommandParser) -> None:
+    """More for tasks that were ended because it was too little."""
+    parser.add_argument("--mem", metavar="SIZE", help="with --resubmit: these tasks have so much memory, as 2GB")
+    parser.add_argument("--walltime", metavar="TIME", help="with --resubmit: these tasks have so much time, as 2h")
+
+
 def add_input_options(parser: CommandParser) -> None:
     """What sends files of the description anew."""
     parser.add_argument(
@@ -151,6 +157,8 @@ def check(parser: CommandParser, options: argparse.Namespace) -> None:
     if options.refresh_inputs and options.campaign is None and options.resubmit is None:
         parser.error("--refresh-inputs is about a campaign that is there: give it with --resubmit ID or -c ID")
     if options.resubmit is None:
+        if options.mem or options.walltime:
+            parser.error("--mem and --walltime are for tasks that are done again: give the campaign with --resubmit ID")
         if options.failed or options.cancelled or options.tasks:
             which = "--failed, --cancelled and --tasks"
             parser.error(f"{which} say which tasks to do again: give the campaign with --resubmit ID")
@@ -159,7 +167,8 @@ def check(parser: CommandParser, options: argparse.Namespace) -> None:
         parser.error("--resubmit takes one campaign")
     others = ("files", "sources", "more", "campaign", "type", "backend", "after", "local", "check", "simulate")
     if options.priority is not None or options.details or any(getattr(options, name) for name in others):
-        parser.error("--resubmit stands alone, with --failed, --cancelled, --tasks, --refresh-inputs or --output only")
+        beside = "--failed, --cancelled, --tasks, --mem, --walltime, --refresh-inputs or --output"
+        parser.error(f"--resubmit stands alone, with {beside} only")
 
 
 def resubmit(options: argparse.Namespace) -> int:
@@ -177,7 +186,13 @@ def resubmit(options: argparse.Namespace) -> int:
             inputs = []
             warn_of_changed(changed)
         redone = grid.call(
-            resubmit_tasks, campaign_id=campaign_id, tasks=options.tasks, cancelled=options.cancelled, inputs=inputs
+            resubmit_tasks,
+            campaign_id=campaign_id,
+            tasks=options.tasks,
+            cancelled=options.cancelled,
+            inputs=inputs,
+            mem=options.mem or "",
+            walltime=options.walltime or "",
         )
     number = redone.resubmitted
     if options.output == "json":
@@ -188,7 +203,9 @@ def resubmit(options: argparse.Namespace) -> int:
         tell_refreshed(campaign_id, redone.inputs)
     if number:
         what = "" if options.tasks else "cancelled " if options.cancelled else "failed "
-        print(f"{number} {what}task{'s' if number > 1 else ''} of campaign {campaign_id} will be done again")
+        more = [f"{name} {text}" for name, text in (("mem", options.mem), ("walltime", options.walltime)) if text]
+        having = f" with {' and '.join(more)}" if more else ""
+        print(f"{number} {what}task{'s' if number > 1 else ''} of campaign {campaign_id} will be done again{having}")
     else:
         done = "was cancelled" if options.cancelled else "has failed"
         print_error(f"no task of campaign {campaign_id} {done}: nothing is to be done again")

@@ -1,25 +1,34 @@
 """What people see of failed tasks: those that failed alike in one entry, and how to have them done again."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from cigri.api_models.campaigns import CampaignView
 from cigri.api_models.failures import FailureGroup
 from cigri.cli.command import DONE, escape_text, print_error, print_json
 from cigri.formats.id_ranges import as_ranges
 from cigri.formats.json_values import to_json_value
+from cigri.formats.units import exact_duration
 from cigri.presentation.failure_groups import headline
 from cigri.presentation.gathered_failures import MOST_RANGES
+from cigri.states import Outcome
+
+if TYPE_CHECKING:
+    from cigri.api_models.jobs import JobView
 
 MOST_READ = 10_000  # events
 MOST_KINDS = 5  # under a campaign
+UNKNOWN_MEM = 4096  # MB that are advised where no amount was asked for
 
 
-def show_failed(campaign: CampaignView, kinds: Sequence[FailureGroup], *, as_json: bool) -> int:
-    """All kinds, and what may be done."""
+def show_failed(
+    campaign: CampaignView, kinds: Sequence[FailureGroup], advice: Mapping[int, str], *, as_json: bool
+) -> int:
+    """All kinds, and what may be done; `advice` by the last job of a kind."""
     if as_json:
         print_json(to_json_value(kinds))
     elif kinds:
-        for line in _lines(campaign, kinds):
+        for line in _lines(campaign, kinds, advice):
             print(escape_text(line))
     else:
         print_error(f"no task of campaign {campaign.id} has failed")
@@ -39,13 +48,26 @@ def print_kinds(campaign: CampaignView, kinds: Sequence[FailureGroup]) -> None:
     )
 
 
-def _lines(campaign: CampaignView, kinds: Sequence[FailureGroup]) -> Iterator[str]:
+def advise_more(campaign_id: int, kind: FailureGroup, job: "JobView") -> str:
+    """The command that does tasks again with twice what was too little for them."""
+    if kind.outcome is Outcome.WALLTIME:
+        more, what = f"--walltime {exact_duration(2 * job.walltime).replace(' ', '')}", "time"
+    else:
+        mem = (job.resources or {}).get("mem")
+        more, what = f"--mem {2 * mem if isinstance(mem, int) and mem else UNKNOWN_MEM}MB", "memory"
+    tasks = as_ranges(kind.tasks)
+    return f"`gridsub --resubmit {campaign_id} --tasks {tasks} {more}` does them again with more {what}"
+
+
+def _lines(campaign: CampaignView, kinds: Sequence[FailureGroup], advice: Mapping[int, str]) -> Iterator[str]:
     for kind in kinds:
         yield headline(kind)
         if kind.means:
             yield f"    exit code {kind.exit_code}: {kind.means}"
         job = f"; `gridstat -j {kind.last_job} -E` shows all that the last one wrote" if kind.last_job else ""
         yield f"    task{'s' if kind.number > 1 else ''} {as_ranges(kind.tasks, MOST_RANGES)}{job}"
+        if more := advice.get(kind.last_job or 0):
+            yield f"    {more}"
     seen, first = sum(kind.number for kind in kinds), min(kind.tasks[0] for kind in kinds)
     if campaign.failed > seen:
         yield f"the last {seen} of {campaign.failed} failed tasks were looked at"

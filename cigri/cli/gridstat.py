@@ -1,6 +1,7 @@
 """`gridstat`: how campaigns, tasks and jobs stand."""
 
 from argparse import ArgumentTypeError, Namespace
+from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from cigri.states import TaskState
 
 if TYPE_CHECKING:
     from cigri.api_models.campaigns import CampaignView
+    from cigri.api_models.failures import FailureGroup
     from cigri.api_models.tasks import TaskDetail, TaskView
 
 EXAMPLES = """\
@@ -198,7 +200,19 @@ def _failed(grid: GridClient, asked: Namespace) -> int:
     campaign = _named(grid, asked.ids[0], asked)
     warn(grid, asked.ids)
     kinds = grid.call(failures, campaign_id=campaign.id)
-    return show_failed(campaign, kinds, as_json=asked.json)
+    advice = {} if asked.json else _advice(grid, campaign.id, kinds)
+    return show_failed(campaign, kinds, advice, as_json=asked.json)
+
+
+def _advice(grid: GridClient, campaign_id: int, kinds: "Sequence[FailureGroup]") -> dict[int, str]:
+    """By the job that failed last: how to give more to tasks that were ended for want of it."""
+    from cigri.cli.failures import advise_more
+    from cigri.endpoints.jobs import job
+    from cigri.states import Outcome
+
+    ended = [kind for kind in kinds if kind.outcome in (Outcome.WALLTIME, Outcome.OUT_OF_MEMORY)]
+    jobs = {kind.last_job: kind for kind in ended if kind.last_job is not None}
+    return {id: advise_more(campaign_id, kind, grid.call(job, job_id=id).job) for id, kind in jobs.items()}
 
 
 def _why(grid: GridClient, asked: Namespace) -> int:

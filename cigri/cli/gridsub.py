@@ -26,6 +26,7 @@ EXAMPLES = """\
   gridsub -b -h                          what options each batch system takes
   gridsub -c 12 -F more.json             add tasks (a JSON list, or a table as more.csv) to campaign 12
   gridsub --resubmit 12 --tasks 3,7-9    do these tasks of campaign 12 again; without --tasks all that failed
+  gridsub --resubmit 12 --mem 2GB --walltime 2h  the same, with more memory and time for these tasks
   gridsub --resubmit 12 --refresh-inputs  the same with inputs that have changed since they were sent
   gridsub -c 12 --input solve.py         send this input of campaign 12 anew, for all that is still to be done
   gridsub -c 12 --priority 5             let campaign 12 go before your others"""
@@ -89,6 +90,7 @@ def _parser() -> CommandParser:
     )  # fmt: skip
     add_options(parser)
     campaign_edits.add_options(parser)
+    campaign_edits.add_amount_options(parser)
     campaign_edits.add_input_options(parser)
     parser.add_argument("--local", action="store_true", help="run it on this host, whatever clusters it names")
     parser.add_argument("--check", action="store_true", help="validate and show what would run; submit nothing")

@@ -24,6 +24,7 @@ from cigri.requirements.conditions import names
 from cigri.requirements.judging import PLACE_CHECKS, cut
 from cigri.requirements.node_selection import ConditionNotSelectable, undecided
 from cigri.resources.bucket_amounts import amounts_of
+from cigri.resources.own_amounts import own_amounts_of, with_own_amounts
 from cigri.states import QueueRejectCode
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ def wanted_of(requirement: Requirement, settings: Mapping[str, Any], bucket: Map
     """
     from cigri.jdl.resources import JobResources  # to read descriptions takes a moment, and few commands do
 
+    settings = with_own_amounts(settings, own_amounts_of(bucket))
     resources = JobResources.model_validate(settings.get("resources") or {})
     cores = 1 if len(resources.native) > 1 else resources.cpu  # the smallest of the alternatives is not known
     request = resources.request(amounts_of(bucket, resources.formulas))

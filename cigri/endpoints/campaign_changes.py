@@ -123,20 +123,30 @@ def resubmit_tasks(
     tasks: list[tuple[int, int]] | None = None,
     cancelled: bool = False,
     inputs: list[tuple[str, str]] | None = None,
+    mem: str = "",
+    walltime: str = "",
 ) -> ResubmittedTasks:
     """Tasks are done again: all that failed, or all that were `cancelled`; or either of these numbers, from ... to.
 
-    With `inputs` they, and all others that are still to be started, find these in place of those before.
+    With `inputs` they, and all others that are still to be started, find these in place of those before. With `mem` and
+    `walltime` they have these amounts, if the site admits that.
     """
     from cigri.endpoints.inputs import replaced_inputs
-    from cigri.flow.tasks import redo_tasks
+    from cigri.flow.campaigns import own_campaign
+    from cigri.flow.tasks import find_redoable, redo_tasks
+    from cigri.submission.own_amounts import read_own_amounts, require_admitted
 
     if tasks is not None and (cancelled or len(tasks) > MOST_SPANS):
         raise UsageError(f"name up to {MOST_SPANS} ranges of tasks, or all that were cancelled")
     states = [TaskState.CANCELLED] if cancelled else [TaskState.FAILED]
     chosen = [TaskState.FAILED, TaskState.CANCELLED] if tasks is not None else states
+    own = read_own_amounts(mem, walltime)
+    if own and own_campaign(conn, campaign_id, caller):
+        first = find_redoable(conn, campaign_id, tasks, chosen)
+        if first is not None:
+            require_admitted(conn, campaign_id, caller.user, first, own)
     replaced = replaced_inputs(conn, caller, campaign_id, inputs) if inputs else None
-    return ResubmittedTasks(campaign_id, redo_tasks(conn, campaign_id, caller, tasks, chosen), replaced)
+    return ResubmittedTasks(campaign_id, redo_tasks(conn, campaign_id, caller, tasks, chosen, own), replaced)
 
 
 def _move(

@@ -16,6 +16,7 @@ from cigri.flow.views.queues import list_queues
 from cigri.formats.units import MEGABYTE
 from cigri.requirements import property_of
 from cigri.resources.bucket_amounts import AMOUNTS_KEY, Formulas, formulas_of
+from cigri.resources.own_amounts import OWN_KEY
 from cigri.states import TaskState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
@@ -50,7 +51,8 @@ class BucketWriter:
         self.only: int | None = None
         self._ids: dict[BucketKey, int] = {}
         existing = select(Bucket.c.id, Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id)
-        rows = conn.execute(existing.order_by(Bucket.c.id)).all()
+        every = conn.execute(existing.order_by(Bucket.c.id)).all()
+        rows = [row for row in every if OWN_KEY not in row.requirements]  # new tasks have what is described
         self._is_none = not rows
         if self._sorting is not None:
             sizes = [(row.id, row.requirements.get(AMOUNTS_KEY)) for row in rows]

@@ -22,8 +22,9 @@ from cigri.flow.input_versions import EarlierInput, list_earlier_inputs
 from cigri.flow.task_inputs import list_task_inputs
 from cigri.flow.tasks import WaitingTask
 from cigri.resources.bucket_amounts import Formulas, formulas_of
+from cigri.resources.own_amounts import OWN_KEY, with_own_amounts
 from cigri.states import BatchState, CampaignState, CampaignType, JobKind, JobState, TaskState
-from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
+from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster, Forecast
 from cigri.tables.clusters import Cluster, UserMapping
 from cigri.tables.grid import Project
 from cigri.tables.jobs import Attempt, Batch, Job
@@ -166,8 +167,9 @@ def _create(conn: Connection, campaign_id: int, jobs: Sequence[NewJob]) -> Table
         "state": literal(initial_state(Job.c.state, JobState.TO_LAUNCH), Job.c.state.type),
         "created_at": func.now(),
     }
-    columns = [*same.values(), *(new.c[name] for name in NEW_JOB[1:])]
-    values = select(*columns).order_by(new.c.n)
+    own = Bucket.c.requirements[OWN_KEY]["walltime"].as_integer()
+    columns = [*same.values(), *(new.c[name] for name in NEW_JOB[1:-1]), func.coalesce(own, new.c.walltime)]
+    values = select(*columns).join(Bucket, Bucket.c.id == new.c.bucket_id).order_by(new.c.n)
     statement = insert(Job).from_select([*same, *NEW_JOB[1:]], values).returning(Job.c.id)
     created = sorted(conn.execute(statement).scalars())  # they are numbered in this order
     attempts = [
@@ -218,10 +220,11 @@ def list_launches(
     for row in chosen:
         carried = tasks.get(row.id, ())
         amounts = _amounts(formulas[row.campaign_id], carried)
-        key = (row.campaign_id, row.kind, tuple(amounts.items()), row.bucket_id, row.width, row.walltime)
+        own = tuple(sorted((row.own or {}).items()))
+        key = (row.campaign_id, row.kind, tuple(amounts.items()), row.bucket_id, own, row.width, row.walltime)
         groups.setdefault(key, []).append(LaunchJob(row.id, row.width, row.walltime, carried))
     launches = []
-    for (campaign_id, kind, amounts, bucket_id, *_), jobs in groups.items():
+    for (campaign_id, kind, amounts, bucket_id, own, *_), jobs in groups.items():
         campaign = campaigns[campaign_id]
         launches += [
             LaunchGroup(
@@ -234,7 +237,7 @@ def list_launches(
                 estimate=campaign.estimate,
                 start_by=campaign.start_by,
                 kind=kind,
-                settings=campaign.settings,
+                settings=with_own_amounts(campaign.settings, dict(own)),
                 jobs=jobs[first : first + max_array],
                 amounts=dict(amounts),
                 bucket_id=bucket_id,
@@ -266,6 +269,8 @@ def _to_launch() -> Select[*tuple[Any, ...]]:
     is_furnished = or_(Job.c.kind != JobKind.TASKS, ~lacking.exists())
     return (
         select(Job.c.id, Job.c.campaign_id, Job.c.kind, Job.c.bucket_id, Job.c.width, Job.c.walltime, tasks_of)
+        .add_columns(Bucket.c.requirements[OWN_KEY].label("own"))
+        .outerjoin(Bucket, Bucket.c.id == Job.c.bucket_id)
         .join(Campaign, and_(Campaign.c.id == Job.c.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
         .where(Job.c.cluster_id == bindparam("here"), Job.c.state == JobState.TO_LAUNCH, ~is_job_held(), is_furnished)
         .order_by(Job.c.id)

@@ -302,7 +302,8 @@ def put_tasks(
     `sums`: of the files that each of them takes along.
     """
     require_open_to_tasks(conn, campaign_id, caller)
-    requirements = select(Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id).limit(1)
+    requirements = select(Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id)
+    requirements = requirements.order_by(Bucket.c.id).limit(1)  # which has no amounts of its own
     buckets = BucketWriter(conn, campaign_id, conn.execute(requirements).scalar_one())
     first = conn.execute(
         select(func.coalesce(func.max(Task.c.number) + 1, 0)).where(Task.c.campaign_id == campaign_id)

@@ -1,5 +1,5 @@
 """Tasks that wait: claimed, the best first, and put back in line when their user wants them done again.
-Given by: users; taken by: campaign schedulers.
+Given by: users; taken by: campaign schedulers, users.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -18,11 +18,13 @@ from cigri.database.typed_rows import read_all, read_by
 from cigri.errors import CigriError
 from cigri.flow.campaigns import reopen_campaign, require_open_to_tasks
 from cigri.flow.events import close_events
+from cigri.flow.own_amounts import give_own_amounts
 from cigri.flow.parcels import forget_parcels
 from cigri.flow.views.job_destinations import BucketClusterKey, is_closed
 from cigri.identity.callers import Caller
 from cigri.lifecycle.task_failures import TASK_FAILED
 from cigri.lifecycle.verdicts import FIRST_IN_LINE
+from cigri.resources.own_amounts import OWN_KEY, OwnAmounts
 from cigri.states import TaskState
 from cigri.tables.campaigns import Bucket
 from cigri.tables.jobs import Attempt
@@ -32,7 +34,13 @@ from cigri.tables.transitions import transition_to
 WAITING_COLUMNS = (
     *(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths),
     *(Task.c.failed_cluster_id.label("failed_on"), Task.c.expected),
+    select(Bucket.c.requirements.has_key(OWN_KEY))
+    .where(Bucket.c.id == Task.c.bucket_id)
+    .correlate(Task)
+    .scalar_subquery()
+    .label("is_special"),
 )
+NO_OWN: OwnAmounts = MappingProxyType({})
 _IS_NEW = Task.c.checkpoint_cluster_id.is_(None)
 
 TaskRange = tuple[int, int]
@@ -40,7 +48,10 @@ TaskRange = tuple[int, int]
 
 
 class WaitingTask(NamedTuple):
-    """`failed_on`: the cluster where its last attempt failed. `expected`: seconds, if it has succeeded before."""
+    """`failed_on`: the cluster where its last attempt failed. `expected`: seconds, if it has succeeded before.
+
+    `is_special`: it has amounts of its own (own_amounts.py).
+    """
 
     id: int
     bucket_id: int
@@ -49,6 +60,7 @@ class WaitingTask(NamedTuple):
     deaths: int = 0
     failed_on: int | None = None
     expected: float | None = None
+    is_special: bool = False
 
 
 class Backlog(NamedTuple):
@@ -165,8 +177,10 @@ def redo_tasks(
     caller: Caller,
     chosen: Sequence[TaskRange] | None,
     states: Collection[TaskState],
+    own: OwnAmounts = NO_OWN,
 ) -> int:
-    """The tasks of these numbers, or all, that are in one of these states wait again: how many?
+    """The tasks of these numbers, or all, that are in one of these states wait again: how many? With amounts of their
+    `own`, if there are any.
 
     The campaign is opened if it ended. Raise CigriError when one of these numbers is of a task in another state.
     """
@@ -180,8 +194,21 @@ def redo_tasks(
     if redone:
         close_events(conn, [TASK_FAILED], [f"task {task_id}" for task_id in redone], caller.user)
         reopen_campaign(conn, campaign_id, caller.user)
+        if own:
+            give_own_amounts(conn, campaign_id, redone, own)
         wake(conn)
     return len(redone)
+
+
+def find_redoable(
+    conn: Connection, campaign_id: int, chosen: Sequence[TaskRange] | None, states: Collection[TaskState]
+) -> int | None:
+    """The number of the first of the tasks that redo_tasks would take."""
+    first = select(func.min(Task.c.number)).where(Task.c.campaign_id == campaign_id, Task.c.state.in_(states))
+    if chosen is not None:
+        span = _spans(chosen)
+        first = first.join(span, Task.c.number.between(span.c.first, span.c.last))
+    return conn.scalar(first)
 
 
 def redo_failed(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:

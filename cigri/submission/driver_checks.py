@@ -19,17 +19,29 @@ def list_driver_problems(
     database: "Database", description: "CampaignDescription", peaks: "Peaks", remarks: SubmissionFeedback
 ) -> Iterator[tuple[str, DescriptionProblem]]:
     """What can never be, by cluster, in the words of its driver; `peaks` of what is computed for each task."""
-    special = {name: settings for name, settings in description.clusters.items() if not _is_plain(settings)}
-    if not special:
+    if all(_is_plain(settings) for settings in description.clusters.values()):
         return
     from cigri.database import server_time
-    from cigri.drivers import load
     from cigri.flow.clusters import list_every_cluster
-    from cigri.settings.job_types import NIGHTLY
 
     with database.begin() as conn:
-        now = server_time(conn)
-        clusters = [cluster for cluster in list_every_cluster(conn) if cluster.name in special]
+        now, clusters = server_time(conn), list_every_cluster(conn)
+    yield from list_problems_of(clusters, now, description, peaks, remarks)
+
+
+def list_problems_of(
+    every: "Sequence[ClusterRow]",
+    now: datetime,
+    description: "CampaignDescription",
+    peaks: "Peaks",
+    remarks: SubmissionFeedback,
+) -> Iterator[tuple[str, DescriptionProblem]]:
+    """The same, of the clusters that are given."""
+    from cigri.drivers import load
+    from cigri.settings.job_types import NIGHTLY
+
+    special = {name: settings for name, settings in description.clusters.items() if not _is_plain(settings)}
+    clusters = [cluster for cluster in every if cluster.name in special]
     is_test = description.campaign_type == "test"
     if not is_test and any(special[cluster.name].type == NIGHTLY for cluster in clusters):
         yield from _never_open(clusters, special, now)

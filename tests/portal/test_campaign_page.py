@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from cigri.api_models.campaigns import CampaignView
 from cigri.database import Database
@@ -12,6 +12,8 @@ from cigri.flow.audit import list_audit
 from cigri.flow.views.campaigns import list_campaigns
 from cigri.identity.callers import AccessScope
 from cigri.states import Outcome
+from cigri.tables.campaigns import Bucket
+from cigri.tables.tasks import Task
 from tests.factories import a_campaign, end_jobs, run_jobs, submitted_jobs
 from tests.portal.browser import Browser, Page, signed_in
 from tests.portal.conftest import HOSTILE, Served
@@ -209,6 +211,19 @@ def test_what_failed_is_retried(browser: Browser, web: Served) -> None:
     told = press(browser, f"/campaigns/1/failures/{failure_key(browser)}/retry")
     assert (told.status, told.headers["location"]) == (303, "/campaigns/1#failures")
     assert (found(web.database).failed, found(web.database).waiting) == (0, 4)
+
+
+def test_what_failed_is_retried_with_more(browser: Browser, web: Served) -> None:
+    assert "Retry with..." in browser.get("/campaigns/1").words
+    path = f"/campaigns/1/failures/{failure_key(browser)}/retry"
+    refused = press(browser, path, mem="much", walltime="2h")
+    assert (refused.status, "--mem much: expected an amount of memory" in refused.words) == (400, True)
+    assert found(web.database).failed == 1
+    assert press(browser, path, mem=" 2GB ", walltime="2h").status == 303
+    own = select(Bucket.c.requirements["own"]).join(Task, Task.c.bucket_id == Bucket.c.id)
+    with web.database.begin() as conn:
+        given = conn.scalar(own.where(Task.c.campaign_id == 1, Task.c.number == 0))
+    assert given == {"mem": 2048, "walltime": 7200}
 
 
 def test_what_failed_is_ignored_once(browser: Browser, web: Served) -> None:

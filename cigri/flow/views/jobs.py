@@ -5,7 +5,7 @@ Read by: users.
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, and_, case, select, true
+from sqlalchemy import Connection, and_, case, func, select, true
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
@@ -15,8 +15,9 @@ from cigri.database import is_one_of
 from cigri.database.typed_rows import null_column, read_all, read_one
 from cigri.flow.holds import is_job_held
 from cigri.flow.views.page_sizes import count_leading
+from cigri.resources.own_amounts import OWN_KEY
 from cigri.states import JobKind, JobState, Outcome, TaskState
-from cigri.tables.campaigns import Campaign, CampaignCluster
+from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.job_requests import CheckpointRequest, KillRequest
 from cigri.tables.jobs import Attempt, Batch, Job
@@ -108,7 +109,7 @@ def find_job(conn: Connection, job_id: int) -> JobView | None:
             Campaign.c.purged_at,
             case((_IS_LIVE, Job.c.halted_since)).label("halted_since"),
             and_(_IS_LIVE, is_job_held()).label("is_held"),
-            case((Job.c.kind == JobKind.TASKS, part.settings["resources"])).label("resources"),
+            case((Job.c.kind == JobKind.TASKS, _resources())).label("resources"),
             Batch.c.checkpoint_period,
             Batch.c.checkpoint_life,
             Batch.c.checkpoint_cost,
@@ -117,11 +118,19 @@ def find_job(conn: Connection, job_id: int) -> JobView | None:
         .join(Cluster, Cluster.c.id == Job.c.cluster_id)
         .join(CampaignCluster, and_(part.campaign_id == Job.c.campaign_id, part.cluster_id == Job.c.cluster_id))
         .outerjoin(Batch, Batch.c.id == Job.c.batch_id)
+        .outerjoin(Bucket, Bucket.c.id == Job.c.bucket_id)
         .outerjoin(KillRequest, KillRequest.c.job_id == Job.c.id)
         .outerjoin(CheckpointRequest, CheckpointRequest.c.job_id == Job.c.id)
         .where(Job.c.id == job_id)
     )
     return read_one(conn, JobView, statement)
+
+
+def _resources() -> ColumnElement[Any]:
+    """What is described, or what its tasks have in place of that."""
+    described, own = CampaignCluster.c.settings["resources"], Bucket.c.requirements[OWN_KEY]["mem"]
+    mem = func.jsonb_build_object("mem", own)
+    return case((own.is_not(None), func.coalesce(described, func.jsonb_build_object()).concat(mem)), else_=described)
 
 
 def list_attempts_of_job(conn: Connection, job_id: int) -> list[AttemptView]:

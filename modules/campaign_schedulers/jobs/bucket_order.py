@@ -10,7 +10,8 @@ from cigri.flow.views.job_destinations import BucketClusterKey
 def by_bucket(
     tasks: Sequence[WaitingTask], cluster_ids: Collection[int], closed: Collection[BucketClusterKey]
 ) -> Iterator[tuple[list[WaitingTask], bool]]:
-    """Tasks of one bucket, as they were sorted, and whether each of them goes alone, as it died with its job before.
+    """Tasks of one bucket, as they were sorted, and whether each of them goes alone: it died with its job before,
+    or has amounts of its own.
 
     Those that go alone stand before all others. Else the bucket whose first task is most urgent comes first, and
     of those alike the one that may go to fewer of the clusters: the others find places elsewhere.
@@ -26,5 +27,5 @@ def by_bucket(
     ranked = sorted(buckets, key=rank) if len(buckets) > 1 else list(buckets)
     for is_alone in (True, False):
         for bucket_id in ranked:
-            if alike := [task for task in buckets[bucket_id] if bool(task.deaths) == is_alone]:
+            if alike := [task for task in buckets[bucket_id] if (task.is_special or task.deaths > 0) is is_alone]:
                 yield alike, is_alone

@@ -201,7 +201,7 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
         alike = [kind for kind in grid.call(failures, campaign_id=campaign_id) if key_of(kind) == key]
         if not alike:
             raise CigriError(f"no task of campaign {campaign_id} fails like this any more; look at it anew")
-        CHANGES_OF_FAILURES[action](grid, campaign_id, alike[0])
+        CHANGES_OF_FAILURES[action](grid, campaign_id, alike[0], form)
         return see(f"/campaigns/{campaign_id}#failures")
 
     add_page(app, "/campaigns/{campaign_id}", "GET", campaign_page)
@@ -245,13 +245,15 @@ def key_of(kind: FailureGroup) -> str:
     return sha256(repr((kind.cluster, kind.outcome, kind.exit_code, said)).encode()).hexdigest()[:16]
 
 
-def _retry(grid: InProcessClient, campaign_id: int, kind: FailureGroup) -> None:
+def _retry(grid: InProcessClient, campaign_id: int, kind: FailureGroup, form: Mapping[str, str]) -> None:
+    """With the amounts that are typed, or with those that they had."""
     spans = [part.partition("-") for part in as_ranges(kind.tasks).split(",")]
     chosen = [(int(first), int(last or first)) for first, _, last in spans]
-    grid.call(resubmit_tasks, campaign_id=campaign_id, tasks=chosen)
+    mem, walltime = (form.get(name, "").strip() for name in ("mem", "walltime"))
+    grid.call(resubmit_tasks, campaign_id=campaign_id, tasks=chosen, mem=mem, walltime=walltime)
 
 
-def _ignore(grid: InProcessClient, campaign_id: int, kind: FailureGroup) -> None:
+def _ignore(grid: InProcessClient, campaign_id: int, kind: FailureGroup, _form: Mapping[str, str]) -> None:
     """Their events are closed: the campaign may end with them as they are."""
     failed, still_open = set(kind.tasks), walk(grid, events, campaigns=str(campaign_id))
     ids = [event.id for event in still_open if event.code == TASK_FAILED and event.task in failed]
@@ -260,7 +262,7 @@ def _ignore(grid: InProcessClient, campaign_id: int, kind: FailureGroup) -> None
     grid.call(fix_events, ids=format_ids(ids))
 
 
-CHANGES_OF_FAILURES: Mapping[str, Callable[[InProcessClient, int, FailureGroup], None]] = {
+CHANGES_OF_FAILURES: Mapping[str, Callable[[InProcessClient, int, FailureGroup, Mapping[str, str]], None]] = {
     "retry": _retry,
     "ignore": _ignore,
 }

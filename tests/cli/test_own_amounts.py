@@ -1,5 +1,6 @@
 """gridsub --resubmit with more memory and time: for these tasks only, and as far as the site admits it."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from cigri.database import Database
 from cigri.flow.clusters import put_cluster
 from cigri.flow.launches import LaunchGroup, NewJob, list_launches, put_jobs
 from cigri.flow.tasks import take_waiting
+from cigri.flow.views.job_destinations import list_closed
 from cigri.states import Outcome, TaskState
 from cigri.tables.campaigns import Bucket
 from cigri.tables.clusters import Cluster
@@ -29,7 +31,7 @@ def rule(campaign, user):
     for settings in campaign.clusters.values():
         if settings.walltime > 7200:
             refuse("nobody has more than two hours")
-        if settings.resources.mem > 4096:
+        if isinstance(settings.resources.mem, int) and settings.resources.mem > 4096:
             return campaign.with_cluster("dahu", resources={"mem": "4 GB"})
 """
 
@@ -145,3 +147,38 @@ def test_the_advice_names_the_command(grid: Database, capsys: Capture) -> None:
 def test_amounts_are_of_tasks_that_are_done_again(capsys: Capture) -> None:
     assert main(["--mem", "2GB", "campaign.json"]) == 2
     assert "--mem and --walltime are for tasks that are done again" in capsys.readouterr().err
+
+
+def test_a_cluster_that_is_too_small_for_them_gets_none_of_them(grid: Database) -> None:
+    with grid.begin() as conn:
+        small, large = a_cluster(conn, "small", driver="slurm"), a_cluster(conn, "large", driver="slurm")
+        put_nodes(conn, small, {"memory": GB})
+        put_nodes(conn, large, {"memory": 4 * GB})
+        campaign = a_campaign(conn, 2, clusters=("small", "large"))
+        end_jobs(conn, small, submitted_jobs(conn, campaign, small, 1), Outcome.OUT_OF_MEMORY, exit_code=137)
+    assert main(["--resubmit", str(campaign), "--mem", "2GB"]) == 0
+    with grid.begin() as conn:
+        special = Bucket.c.requirements.has_key("own")
+        bucket = conn.execute(select(Bucket.c.id).where(Bucket.c.campaign_id == campaign, special)).scalar_one()
+        assert list_closed(conn, [campaign]) == {campaign: {(bucket, small)}}
+
+
+def test_tasks_that_are_added_later_have_what_is_described(grid: Database, tmp_path: Path) -> None:
+    described = {
+        "name": "n",
+        "exec_file": "e",
+        "clusters": ["dahu"],
+        "params": ["1", "1"],
+        "resources": {"mem": "{} GB"},
+    }
+    (tmp_path / "campaign.json").write_text(json.dumps(described))
+    assert main([str(tmp_path / "campaign.json")]) == 0
+    with grid.begin() as conn:
+        cluster = conn.execute(select(Cluster.c.id)).scalar_one()
+        end_jobs(conn, cluster, submitted_jobs(conn, 2, cluster, 2), Outcome.OUT_OF_MEMORY, exit_code=137)
+    assert main(["--resubmit", "2", "--mem", "2GB"]) == 0
+    assert main(["-c", "2", "-J", '["1"]']) == 0
+    with grid.begin() as conn:
+        special = select(Task.c.number).join(Bucket, Bucket.c.id == Task.c.bucket_id)
+        found = conn.scalars(special.where(Task.c.campaign_id == 2, Bucket.c.requirements.has_key("own")))
+        assert sorted(found) == [0, 1]

@@ -129,6 +129,23 @@ def test_what_looks_like_an_instant_and_is_none_stays_text(odd: str) -> None:
     assert list(split_instants(f"{odd} at {as_instant(there)}.")) == [f"{odd} at ", there, "."]
 
 
+@pytest.mark.parametrize("stored", ["2026-12-01T08:00:00+00:00", "2026-12-01 08:00:00 UTC"])
+def test_a_date_in_a_stored_sentence_is_told_by_the_clock_of_its_reader(
+    stored: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "CET-1")
+    time.tzset()
+    told = localised(f"set aside until {stored}, then one job tries again")
+    monkeypatch.undo()
+    time.tzset()
+    assert told == "set aside until 2026-12-01 09:00:00, then one job tries again"
+
+
+@pytest.mark.parametrize("other", ["2026-12-01T08:00:00 UTC", "2026-12-01 08:00:00+00:00", "2026-12-01 08:00:00 UTCX"])
+def test_what_others_wrote_otherwise_is_left_as_it_is(other: str) -> None:
+    assert localised(other) == other
+
+
 @given(st.text(st.sampled_from("0129T:-+. "), max_size=60), st.datetimes(timezones=st.just(UTC)))
 def test_no_text_is_lost_or_raises_where_instants_are_looked_for(text: str, instant: datetime) -> None:
     sentence = f"{text}{instant.isoformat(timespec='seconds')}{text}"

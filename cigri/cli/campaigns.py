@@ -138,7 +138,7 @@ def print_errors(errors: Sequence[ErrorView], headerless: bool) -> None:
             alike[-1].job_id,
             sum(error.times for error in alike),
             format_time(max(error.last_at for error in alike)),
-            " ".join(alike[-1].message.split()),  # the end of it tells most
+            " ".join(localised(alike[-1].message).split()),  # the end of it tells most
         )
         for alike in gather_errors(errors)
     ]

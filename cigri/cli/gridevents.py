@@ -137,6 +137,7 @@ def _nothing(options: argparse.Namespace, elsewhere: int) -> str:
 
 def _written(event: EventView) -> str:
     """Two or more lines: what, where and when; then the message, indented."""
+    from cigri.formats.units import localised
     from cigri.presentation.exit_codes import explain
     from cigri.presentation.formatting import format_time, parameter_words, shortened
 
@@ -152,7 +153,7 @@ def _written(event: EventView) -> str:
     head += f", {event.times} times" if event.times > 1 else ""
     head += f", closed by {event.closed_by}" if event.closed_by else ""
     means = explain(event.exit_code)
-    details = [*event.message.splitlines(), *([f"exit code {event.exit_code}: {means}"] if means else [])]
+    details = [*localised(event.message).splitlines(), *([f"exit code {event.exit_code}: {means}"] if means else [])]
     return "\n".join([head, *(f"    {line}" for line in details)])
 
 

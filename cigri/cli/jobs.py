@@ -131,7 +131,7 @@ def print_task(whole: "TaskDetail", headerless: bool) -> None:
                 format_time(attempt.started_at),
                 format_duration(attempt.seconds),
                 attempt.node,
-                attempt.reason,
+                attempt.reason and localised(attempt.reason),
                 *([attempt.inputs_version] if are_told else []),
             )
             for attempt in attempts
@@ -153,7 +153,7 @@ def _fields(job: "JobView") -> list[tuple[str, object]]:
         ("Hold", f"held by its user; `gridresume -j {job.id}` lets it go on" if job.is_held else None),
         ("Outcome", job.outcome.replace("_", " ") if job.outcome else None),
         ("Exit code", _exit_code(job.exit_code)),
-        ("Reason", job.reason),
+        ("Reason", job.reason and localised(job.reason)),
         ("Kill", kill),
         ("Checkpoints", _rhythm(job)),
         ("Checkpoint asked", format_time(job.checkpoint_asked_at)),

@@ -32,7 +32,8 @@ _AMOUNT = re.compile(
 _SPOKEN_PART = re.compile(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([a-zA-Z]+)\s*")
 _SPOKEN = re.compile(rf"(?:{_SPOKEN_PART.pattern}){{2,4}}")
 _CLOCK = re.compile(r"\s*(?:([0-9]{1,7})-)?([0-9]{1,9}):([0-9]{1,7})(?::([0-9]{1,7}))?\s*")
-_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
+_INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(?=.{8}\+)| (?=.{8} ))(\d\d:\d\d:\d\d)(?:\+00:00| UTC\b)", re.ASCII)
+"""As `as_instant` and `as_utc` write one."""
 _ZONE = re.compile(r" (?=[+-]\d\d:\d\d$)", re.ASCII)
 
 
@@ -161,7 +162,7 @@ def split_instants(sentence: str) -> Iterator[str | datetime]:
     behind = 0
     for found in _INSTANT.finditer(sentence):
         try:
-            instant = datetime.fromisoformat(found[0])
+            instant = datetime.fromisoformat(f"{found[1]}T{found[2]}+00:00")
             instant.astimezone()
         except (ValueError, OverflowError):
             continue

@@ -2,11 +2,14 @@
 
 import json
 import os
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 
+from cigri.cli import gridstat
 from cigri.cli.gridevents import main
 from cigri.database import Database
 from cigri.flow.cancellations import count_remaining
@@ -17,6 +20,7 @@ from cigri.flow.views.invariants import examine
 from cigri.states import EventLevel, Outcome, TaskState
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Event
+from cigri.tables.jobs import Job
 from tests.cli.conftest import AsUser, Program
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 
@@ -165,6 +169,29 @@ def test_foreign_text_cannot_steer_a_terminal(grid: Database, capsys: Capture) -
     assert main(["1"]) == 0
     said = capsys.readouterr().out
     assert "    evil \\x1b]0;title\\x07\\x9b2J\n    second line\n" in said
+
+
+@pytest.fixture
+def in_paris(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The reader's clock is an hour ahead of UTC."""
+    monkeypatch.setenv("TZ", "CET-1")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("in_paris")
+def test_dates_in_messages_are_those_of_the_reader(grid: Database, capsys: Capture) -> None:
+    with grid.begin() as conn:
+        _put(conn, "set aside until 2026-12-01 08:00:00 UTC")
+        conn.execute(update(Job).where(Job.c.id == 1).values(reason="it was lost at 2026-12-01T08:00:00+00:00"))
+    for command, asked in ((main, ["1"]), (gridstat.main, ["-e", "1", "-H"])):
+        assert command(asked) == 0
+        assert "set aside until 2026-12-01 09:00:00\n" in capsys.readouterr().out
+    for asked in (["-j", "1"], ["-T", "1:0"]):
+        assert gridstat.main(asked) == 0
+        assert "it was lost at 2026-12-01 09:00:00" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("both_ways")

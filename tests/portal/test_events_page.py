@@ -47,6 +47,13 @@ def test_it_tells_what_failed_and_what_it_means(browser: Browser) -> None:
     assert "task 0" in told
 
 
+def test_dates_in_messages_are_those_of_the_reader(browser: Browser, web: Served) -> None:
+    """A script puts them into the reader's zone."""
+    with web.database.begin() as conn:
+        put_events(conn, [trouble("CLUSTER_UNREACHABLE", "dahu", "next try at 2026-12-01 08:00:00 UTC")])
+    assert 'next try at <time datetime="2026-12-01T08:00:00+00:00">' in browser.get("/events?of=grid").text
+
+
 def test_failures_that_are_alike_are_one_entry(browser: Browser, web: Served) -> None:
     with web.database.begin() as conn:
         for _ in range(2):

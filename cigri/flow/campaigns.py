@@ -1,5 +1,5 @@
 """Campaigns on their way: put before others, paused, cancelled, ended, and opened again.
-Given by: metascheduler, operator, users; taken by: metascheduler, users.
+Given by: janitor, metascheduler, operator, users; taken by: metascheduler, users.
 """
 
 from functools import cache

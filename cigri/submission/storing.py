@@ -54,7 +54,7 @@ def take_over(
     """A campaign of another grid, in one transaction: not a job of one that was paused there is made meanwhile."""
     description = _described(examined)
     with database.begin() as conn:
-        campaign_id = _put(conn, caller, description, key)
+        campaign_id = _put(conn, caller, description, key, sent_from="")
         if is_paused:
             move_campaign(conn, campaign_id, caller, CampaignState.PAUSED)
         _note(conn, caller, "submit_campaign", description, campaign_id)

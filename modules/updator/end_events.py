@@ -16,7 +16,7 @@ from modules.updator.job_conclusions import VisitEnds
 
 BOUNDS = {Outcome.CHECKPOINTED: "checkpoints", Outcome.RESUBMIT: "resubmissions", Outcome.RESUBMIT_END: "resubmissions"}
 
-ASKED_AGAIN = {
+REDONE_ON_REQUEST = {
     Outcome.RESUBMIT: ("RESUBMIT", EXIT_RESUBMIT, "before all others"),
     Outcome.RESUBMIT_END: ("RESUBMIT_END", EXIT_RESUBMIT_END, "after all others"),
 }
@@ -53,12 +53,12 @@ def events(
 
 def _asked_again(cluster: ClusterRow, attempts: Sequence[EndedAttempt]) -> list[NewEvent]:
     """Of a campaign's tasks that asked by an exit code to be done again, and will be; the last job stands for all."""
-    asked = [one for one in attempts if one.outcome in ASKED_AGAIN and one.verdict.state is TaskState.WAITING]
+    asked = [one for one in attempts if one.outcome in REDONE_ON_REQUEST and one.verdict.state is TaskState.WAITING]
     counts = Counter((one.campaign_id, one.outcome) for one in asked)
     last_jobs = {(one.campaign_id, one.outcome): one.job_id for one in asked}
     events = []
     for (campaign_id, outcome), number in counts.items():
-        code, exit_code, place = ASKED_AGAIN[outcome]
+        code, exit_code, place = REDONE_ON_REQUEST[outcome]
         tasks = "a task" if number == 1 else f"{number} tasks"
         message = f"{tasks} ended with exit code {exit_code}, to be done again {place}"
         ids = (campaign_id, cluster.id, last_jobs[campaign_id, outcome])

@@ -94,7 +94,7 @@ class RemainingCeilings:
         costs = self._costs.get(share)
         if not costs:
             return None
-        return min((max(0, self._left[ceiling] // cost), ceiling) for ceiling, cost in costs.items())
+        return min(((max(0, self._left[ceiling] // cost), ceiling) for ceiling, cost in costs.items()), key=_rank)
 
     def take(self, share: CampaignClusterKey, jobs: int) -> None:
         """So many jobs of the share are made; it does not ask whether they fit (`lowest` says)."""
@@ -245,6 +245,12 @@ def _max_jobs(campaign_id: int, cluster_id: int) -> Ceiling:
 
 def _is_live() -> ColumnElement[bool]:
     return and_(Job.c.state != JobState.ENDED, Job.c.kind == JobKind.TASKS)
+
+
+def _rank(found: tuple[int, Ceiling]) -> tuple[int, str, str, int]:
+    """Of those that let the same number fit, one on all clusters together goes before one on a single cluster."""
+    fit, ceiling = found
+    return fit, ceiling.kind, ceiling.name, ceiling.cluster_id or 0
 
 
 def fitting(ceilings: Ceilings, campaign_id: int, jobs: Sequence[tuple[int, int]]) -> list[bool]:

@@ -12,6 +12,7 @@ from cigri.eligibility.quotas import QuotaRule
 from cigri.errors import CigriError
 from cigri.flow.ceilings import (
     Ceiling,
+    RemainingCeilings,
     find_ceilings,
     list_limits,
     put_limit,
@@ -231,3 +232,15 @@ def test_a_job_above_jobs_or_core_hours_is_refused(
         a_quota(conn, rule, jobs=jobs, core_hours=core_hours)
     with pytest.raises(CigriError, match=said), database.begin() as conn:
         a_campaign(conn, width=2, walltime=3600)
+
+
+def test_a_quota_everywhere_and_the_same_on_a_cluster_keep_jobs_back_alike(database: Database) -> None:
+    """Both let the same number fit: the one of all clusters is named."""
+    with database.begin() as conn:
+        a_cluster(conn)
+        for cluster in ("", "dahu"):
+            a_quota(conn, ALICE, 5, cluster=cluster)
+        campaign = a_campaign(conn)
+        assert make(conn, campaign, 8) == 5
+        lowest = RemainingCeilings(find_ceilings(conn, 5)).lowest((campaign, 1))
+    assert lowest == (0, Ceiling(CeilingKind.QUOTA_CORES, ALICE, None))

@@ -7,6 +7,7 @@ from cigri.backend_options import IGNORED, ClusterBackendOptions
 from cigri.cli.command import escape_text, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
+from cigri.endpoints.paging import walk
 from cigri.endpoints.submissions import backend_options
 from cigri.formats.json_values import to_json_value
 
@@ -32,7 +33,7 @@ def show_tables(choices: Sequence[ClusterBackendOptions], output: str) -> None:
     """What the clusters that are named in the choices take, or all."""
     named = sorted({choice.cluster for choice in choices if choice.cluster})
     with open_grid() as grid:
-        tables = grid.call(backend_options, clusters=named)
+        tables = sorted(walk(grid, backend_options, clusters=named), key=lambda table: table.clusters)
     if output == "json":
         print_json(
             {

@@ -16,6 +16,7 @@ from cigri.endpoints.clusters import (
     properties,
 )
 from cigri.endpoints.dispatch import GridClient
+from cigri.endpoints.paging import walk
 from cigri.formats.json_values import to_json_value
 
 EXAMPLES = """\
@@ -39,7 +40,7 @@ def main(argv: list[str]) -> int:
             return _properties(grid, asked)
         if asked.usage:
             return _usage(grid, asked)
-        told = grid.call(clusters, names=asked.clusters)
+        told = walk(grid, clusters, names=asked.clusters)
         hours = grid.call(cluster_hours, names=asked.clusters) if asked.infos else {}
     if asked.json:
         print_json(to_json_value(told))
@@ -91,7 +92,7 @@ def _print(told: Sequence[ClusterStatus], hours: Mapping[str, str], asked: Names
 def _usage(grid: GridClient, asked: Namespace) -> int:
     from cigri.cli.clusters import print_usage
 
-    usage = grid.call(cluster_usage, names=asked.clusters, hours=asked.hours or HOURS)
+    usage = walk(grid, cluster_usage, names=asked.clusters, hours=asked.hours or HOURS)
     if asked.json:
         print_json(to_json_value(usage))
     elif usage:
@@ -104,7 +105,7 @@ def _usage(grid: GridClient, asked: Namespace) -> int:
 def _properties(grid: GridClient, asked: Namespace) -> int:
     from cigri.cli.properties import print_properties
 
-    queues = grid.call(properties, names=asked.clusters, project=asked.project)
+    queues = walk(grid, properties, names=asked.clusters, project=asked.project)
     if asked.json:
         print_json(to_json_value(queues))
     else:

@@ -10,6 +10,7 @@ from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.dispatch import GridClient
 from cigri.endpoints.identity import whoami
+from cigri.endpoints.paging import walk
 from cigri.endpoints.subscriptions import (
     new_secret,
     subscribe,
@@ -132,7 +133,7 @@ def _made(
 
 
 def _list(grid: GridClient, options: Namespace) -> int:
-    told = grid.call(subscriptions)
+    told = walk(grid, subscriptions)
     if options.json:
         print_json(to_json_value(told))
         return DONE
@@ -161,7 +162,7 @@ def _numbers(grid: GridClient, options: Namespace, addresses: Sequence[str]) -> 
     wanted = {address.rpartition("]")[2] if address.startswith("[") else address for address in addresses}
     campaigns = {id for ids in options.campaign for id in ids}
     user = grid.call(whoami).user
-    for view in (view for view in grid.call(subscriptions) if view.user == user):
+    for view in (view for view in walk(grid, subscriptions) if view.user == user):
         is_about = view.campaign_id in campaigns if campaigns else view.campaign_id is None
         if _address(view) in wanted and is_about and view.is_of_grid == options.operator:
             yield view.id

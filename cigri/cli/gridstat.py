@@ -222,7 +222,7 @@ def _why(grid: GridClient, asked: Namespace) -> int:
 
     task = _find_task(grid, asked).task if asked.task else None
     campaign = _named(grid, task.campaign_id if task else asked.ids[0], asked)
-    reasons = grid.call(why, campaign_id=campaign.id, task=task.number if task else None)
+    reasons = walk(grid, why, campaign_id=campaign.id, task=task.number if task else None)
     if task and task.state != TaskState.WAITING:
         print_error(f"the task does not wait: it is {task.state}")
     warn(grid, [campaign.id])

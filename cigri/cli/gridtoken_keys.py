@@ -7,6 +7,7 @@ from cigri.api_models.ssh_keys import SshKeyView
 from cigri.cli.command import DONE, CommandParser, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
+from cigri.endpoints.paging import walk
 from cigri.endpoints.ssh_keys import add_key, get_keys, remove_key
 from cigri.errors import UsageError
 from cigri.formats.json_values import to_json_value
@@ -46,7 +47,7 @@ def _add(argv: list[str]) -> int:
 def _list(argv: list[str]) -> int:
     options = _parser("gridtoken keys list", "Your SSH keys; operators see those of everybody.").parse_args(argv)
     with open_grid() as grid:
-        found = grid.call(get_keys)
+        found = walk(grid, get_keys)
     if options.json:
         print_json(to_json_value(found))
     else:

@@ -12,6 +12,7 @@ from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.eligibility.quotas import KINDS_OF_JOBS
 from cigri.endpoints.metrics import used_work
+from cigri.endpoints.paging import walk
 from cigri.formats.json_values import to_json_value
 from cigri.formats.units import HOUR
 from cigri.presentation.usage_groups import GROUPS, read_groups, read_type
@@ -40,7 +41,8 @@ def main(argv: list[str]) -> int:
     how.add_argument("--json", action="store_true", help="answer in JSON, in core-seconds")
     options = parser.parse_args(argv)
     with open_grid() as grid:
-        used = grid.call(
+        used = walk(
+            grid,
             used_work,
             since=options.since or "",
             until=options.until or "",

@@ -9,6 +9,7 @@ from typing import Any
 from cigri.cli.description_source import PreparedSubmission
 from cigri.endpoints.clusters import clusters
 from cigri.endpoints.dispatch import GridClient
+from cigri.endpoints.paging import walk
 from cigri.endpoints.remote_portal import find_elsewhere
 
 DOTS = (".", "..")
@@ -20,7 +21,7 @@ def place_here(grid: GridClient, handed: Iterable[PreparedSubmission], *, is_loc
     wanted = [each for each in handed if _may_be_meant(each)]
     if not wanted or find_elsewhere(os.environ) is not None:
         return
-    known = {each.cluster.name: each.cluster.config for each in grid.call(clusters)}
+    known = {each.cluster.name: each.cluster.config for each in walk(grid, clusters)}
     here = {name for name, config in known.items() if config.get("driver") == "local" and not config.get("ssh")}
     for each in wanted:
         each.described = _placed(each.described, each.base, here, is_everywhere=is_local or here == known.keys())

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
+from cigri.endpoints.cursors import KeyPagination
 from cigri.endpoints.paging import Pagination
 from cigri.errors import Forbidden
 from cigri.identity.callers import AccessScope, Caller
@@ -78,8 +79,10 @@ class Endpoint(Generic[P, R]):
     """Of a connection, the caller, and the parameters by name."""
     answer: Any
     """The type of the answer."""
-    paging: Pagination | None = None
+    paging: Pagination | KeyPagination | None = None
     """Of a list that is told in pages: how it goes on."""
+    most_rows: int | None = None
+    """Of a list that is told as a whole: how many rows it has at most, whatever there is."""
     may_defer: bool = False
     """Whether the answer may have to be found out first, on a cluster or by a calculation."""
     created: "Callable[[Any, Mapping[str, Any]], str] | None" = None
@@ -134,11 +137,11 @@ class UploadEndpoint(Endpoint[P, R]):
 
 
 def read_endpoint(
-    path: str, may: Access, paging: Pagination | None = None
+    path: str, may: Access, paging: Pagination | KeyPagination | None = None, *, most_rows: int | None = None
 ) -> "Callable[[Callable[Concatenate[Connection, Caller, P], R]], Endpoint[P, R]]":
     """An endpoint that changes nothing; `{name}` in the path is the parameter of that name."""
     return lambda function: Endpoint(
-        "GET", path, may, AccessScope.READ, function, function.__annotations__["return"], paging
+        "GET", path, may, AccessScope.READ, function, function.__annotations__["return"], paging, most_rows
     )
 
 
@@ -176,10 +179,11 @@ def upload_endpoint(
     scope: AccessScope = AccessScope.SUBMIT,
     *,
     created: "Callable[[Any, Mapping[str, Any]], str] | None" = None,
+    most_rows: int | None = None,
 ) -> "Callable[[Callable[Concatenate[Database, Caller, SpooledBody, P], R]], UploadEndpoint[P, R]]":
     """An endpoint to which a SpooledBody is sent; its parameters stand in the query."""
     return lambda function: UploadEndpoint(
-        "POST", path, may, scope, function, function.__annotations__["return"], created=created
+        "POST", path, may, scope, function, function.__annotations__["return"], None, most_rows, created=created
     )
 
 

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from cigri.api_models.campaigns import (
+    MOST_CELLS,
     CampaignClusterStatus,
     CampaignClusterView,
     CampaignDetail,
@@ -143,7 +144,7 @@ def replicas(conn: "Connection", _caller: Caller, *, campaign_id: int) -> Replic
     return count_replicas(conn, campaign_id)
 
 
-@read_endpoint("/campaigns/{campaign_id}/failures", Access.EVERYBODY_IN_PART)
+@read_endpoint("/campaigns/{campaign_id}/failures", Access.EVERYBODY_IN_PART, most_rows=MOST_FAILURES)
 def failures(conn: "Connection", caller: Caller, *, campaign_id: int) -> list[FailureGroup]:
     """How tasks of a campaign failed, those that failed alike together; what they wrote is for its owner."""
     return list_kinds(conn, caller, find_campaign(conn, campaign_id))
@@ -224,7 +225,7 @@ def _tried(conn: "Connection", caller: Caller, of: CampaignView) -> list[Cluster
 # All tasks of a campaign at a glance; everybody sees how campaigns stand.
 
 
-@read_endpoint("/campaigns/{campaign_id}/strip", Access.EVERYBODY)
+@read_endpoint("/campaigns/{campaign_id}/strip", Access.EVERYBODY, most_rows=MOST_CELLS)
 def strip(
     conn: "Connection", _caller: Caller, *, campaign_id: int, first: int = 0, last: int | None = None
 ) -> list[TaskStripCell]:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from cigri.api_models.changes import ChangeConfirmation
 from cigri.api_models.clusters import ExcludedNodeView
 from cigri.endpoints import Access, change_endpoint, read_endpoint
+from cigri.endpoints.cursors import KeyPagination, page_of
+from cigri.endpoints.paging import USUAL_ROWS
 from cigri.errors import NotFound, UsageError
 from cigri.formats.units import as_instant
 from cigri.identity.callers import AccessScope, Caller
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from cigri.flow.clusters import ClusterRow
 
 MOST_NODES = 10_000  # named at once
+EXCLUDED_NODES_BY = KeyPagination("excluded_nodes", {"cluster": str, "node": str, "is_drained": int})
 
 
 @change_endpoint("/clusters/{cluster}/enable", Access.OPERATOR, AccessScope.OPERATE)
@@ -63,14 +66,16 @@ def undrain_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> Cha
     return ChangeConfirmation(f"Cluster {cluster} gets jobs")
 
 
-@read_endpoint("/nodes/excluded", Access.OPERATOR)
-def excluded_nodes(conn: "Connection", _caller: Caller, *, cluster: str = "") -> list[ExcludedNodeView]:
+@read_endpoint("/nodes/excluded", Access.OPERATOR, EXCLUDED_NODES_BY)
+def excluded_nodes(
+    conn: "Connection", _caller: Caller, *, cluster: str = "", after: str = "", limit: int = USUAL_ROWS
+) -> list[ExcludedNodeView]:
     """Nodes that get no jobs, and those on trial after that: of one cluster, or of all."""
     from cigri.flow.excluded_nodes import list_excluded_nodes
 
     if cluster:
         _find(conn, cluster)
-    return list_excluded_nodes(conn, cluster)
+    return page_of(list_excluded_nodes(conn, cluster), EXCLUDED_NODES_BY, after, limit)
 
 
 @change_endpoint("/clusters/{cluster}/nodes/admit", Access.OPERATOR, AccessScope.OPERATE)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 from cigri.api_models.changes import ChangeConfirmation
 from cigri.api_models.clusters import DeclaredCluster, FallbackDecision
 from cigri.endpoints import Access, DeferredResponse, change_endpoint, cluster_question_endpoint, read_endpoint
+from cigri.endpoints.cursors import KeyPagination, page_of
+from cigri.endpoints.paging import USUAL_ROWS
 from cigri.errors import ConfigError, NotFound, TransportError, UnreadableOutput, UsageError
 from cigri.formats.units import as_utc
 from cigri.identity.callers import AccessScope, Caller
@@ -19,10 +21,18 @@ if TYPE_CHECKING:
 CLUSTER_FALLBACK = "CLUSTER_FALLBACK"
 LONGEST_NAME = 64  # characters, of a cluster or a user
 LONGEST_CAUSE = 300
+DECLARED_BY = KeyPagination("declared_clusters", {"standing.name": str})
 
 
-@read_endpoint("/clusters/declared", Access.OPERATOR)
-def declared_clusters(conn: "Connection", _caller: Caller, *, names: list[str] | None = None) -> list[DeclaredCluster]:
+@read_endpoint("/clusters/declared", Access.OPERATOR, DECLARED_BY)
+def declared_clusters(
+    conn: "Connection",
+    _caller: Caller,
+    *,
+    names: list[str] | None = None,
+    after: str = "",
+    limit: int = USUAL_ROWS,
+) -> list[DeclaredCluster]:
     """All, or those that are named, with their configuration as it is stored and the accounts of users."""
     from cigri.flow.views.clusters import list_cluster_standings, list_mappings
 
@@ -30,7 +40,8 @@ def declared_clusters(conn: "Connection", _caller: Caller, *, names: list[str] |
     if missing := sorted(set(names or ()) - {cluster.name for cluster in every}):
         raise NotFound(f"no cluster {', '.join(missing)}; `cigri cluster list` shows them")
     chosen = [cluster for cluster in every if not names or cluster.name in names]
-    return [DeclaredCluster(cluster, cluster.state, list_mappings(conn, cluster.name)) for cluster in chosen]
+    page = page_of([DeclaredCluster(cluster, cluster.state, []) for cluster in chosen], DECLARED_BY, after, limit)
+    return [declared._replace(accounts=list_mappings(conn, declared.standing.name)) for declared in page]
 
 
 @cluster_question_endpoint("/clusters/{cluster}/fallback", Access.OPERATOR, FallbackDecision)

@@ -1,7 +1,7 @@
 """Which clusters there are, how full they are and were, and what their queues have."""
 
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from cigri.api_models.clusters import (
@@ -14,6 +14,8 @@ from cigri.api_models.clusters import (
     QueueProperties,
 )
 from cigri.endpoints import Access, read_endpoint
+from cigri.endpoints.cursors import KeyPagination, page_of
+from cigri.endpoints.paging import AFTER, LONGEST_PAGE, USUAL_ROWS, Pagination, require_limit
 from cigri.errors import NotFound, RequirementError, UsageError
 from cigri.identity.callers import Caller
 from cigri.requirements import Kinds, Requirement, judge_all
@@ -21,23 +23,28 @@ from cigri.requirements import Kinds, Requirement, judge_all
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-if TYPE_CHECKING:
     from cigri.flow.views.queues import QueueView
 
 LONGEST_PAST = 100_000.0  # hours
 PERIODS = 24  # of a past, whatever its length
 A_DAY, DAY_PERIOD = timedelta(days=1), timedelta(minutes=15)
+USAGE_BY = KeyPagination("cluster_usage", {"cluster": str, "at": datetime})
+PROPERTIES_BY = KeyPagination("properties", {"cluster": str, "queue": str})
 
 
-@read_endpoint("/clusters", Access.EVERYBODY)
-def clusters(conn: "Connection", _caller: Caller, *, names: list[str] | None = None) -> list[ClusterStatus]:
+@read_endpoint("/clusters", Access.EVERYBODY, Pagination(AFTER, "cluster.id"))
+def clusters(
+    conn: "Connection", _caller: Caller, *, names: list[str] | None = None, after: int = 0, limit: int = USUAL_ROWS
+) -> list[ClusterStatus]:
     """All, or those named by name or number: state, cores, our jobs, and the configuration but for secrets."""
     from cigri.presentation.cluster_status import status_of
 
-    return [status_of(cluster) for cluster in _named(conn, names)]
+    require_limit(limit)
+    behind = [cluster for cluster in _named(conn, names) if cluster.id > after]
+    return [status_of(cluster) for cluster in behind[:limit]]
 
 
-@read_endpoint("/clusters/hours", Access.EVERYBODY)
+@read_endpoint("/clusters/hours", Access.EVERYBODY, most_rows=LONGEST_PAGE)
 def cluster_hours(conn: "Connection", _caller: Caller, *, names: list[str] | None = None) -> dict[str, str]:
     """By cluster, whether it is within the hours that its operator has declared."""
     from cigri.flow.views.campaigns import grid_time
@@ -45,12 +52,18 @@ def cluster_hours(conn: "Connection", _caller: Caller, *, names: list[str] | Non
     from cigri.settings.loading import load
 
     hours, now = load().hours, grid_time(conn)
-    return {cluster.name: within_hours(cluster, hours, now) for cluster in _named(conn, names)}
+    return {cluster.name: within_hours(cluster, hours, now) for cluster in _at_once(_named(conn, names))}
 
 
-@read_endpoint("/clusters/usage", Access.EVERYBODY)
+@read_endpoint("/clusters/usage", Access.EVERYBODY, USAGE_BY)
 def cluster_usage(
-    conn: "Connection", _caller: Caller, *, names: list[str] | None = None, hours: float = 24.0
+    conn: "Connection",
+    _caller: Caller,
+    *,
+    names: list[str] | None = None,
+    hours: float = 24.0,
+    after: str = "",
+    limit: int = USUAL_ROWS,
 ) -> list[ClusterUsagePeriod]:
     """How full they were in the last hours, as the mean of each 24th of them."""
     from cigri.flow.views.clusters import list_usage
@@ -58,7 +71,10 @@ def cluster_usage(
     if not 0 < hours <= LONGEST_PAST:
         raise UsageError(f"hours {hours}: a number above 0, {LONGEST_PAST:.0f} at most")
     past = timedelta(hours=hours)
-    return list_usage(conn, [cluster.id for cluster in _named(conn, names)], past, past / PERIODS)
+    since = USAGE_BY.read(after)
+    chosen = [cluster.id for cluster in _named(conn, names) if since is None or cluster.name >= since[0]]
+    usage = list_usage(conn, chosen, past, past / PERIODS, since[1] if since else None)
+    return page_of(usage, USAGE_BY, after, limit)
 
 
 @read_endpoint("/clusters/{cluster}/day", Access.EVERYBODY)
@@ -74,9 +90,15 @@ def cluster_day(conn: "Connection", _caller: Caller, *, cluster: str) -> Cluster
     return ClusterDayReport(status_of(found), list_usage(conn, [found.id], A_DAY, DAY_PERIOD), sessions)
 
 
-@read_endpoint("/clusters/properties", Access.EVERYBODY)
+@read_endpoint("/clusters/properties", Access.EVERYBODY, PROPERTIES_BY)
 def properties(
-    conn: "Connection", _caller: Caller, *, names: list[str] | None = None, project: str = ""
+    conn: "Connection",
+    _caller: Caller,
+    *,
+    names: list[str] | None = None,
+    project: str = "",
+    after: str = "",
+    limit: int = USUAL_ROWS,
 ) -> list[QueueProperties]:
     """What queues and nodes have, as jobs of a project (empty: of none) see it, and where each value comes from."""
     from cigri.flow.views.queues import list_sourced, list_unreadable, property_kinds
@@ -84,7 +106,7 @@ def properties(
 
     chosen, kinds = {cluster.name for cluster in _named(conn, names)}, property_kinds(conn)
     unreadable = list_unreadable(conn)
-    return [
+    described = (
         QueueProperties(
             cluster=queue.place.cluster,
             site=queue.place.site,
@@ -106,10 +128,11 @@ def properties(
         )
         for queue in list_sourced(conn, project)
         if queue.place.cluster in chosen
-    ]
+    )
+    return page_of(described, PROPERTIES_BY, after, limit)
 
 
-@read_endpoint("/clusters/eligible", Access.EVERYBODY)
+@read_endpoint("/clusters/eligible", Access.EVERYBODY, most_rows=LONGEST_PAGE)
 def eligible_queues(
     conn: "Connection", _caller: Caller, *, where: str, names: list[str] | None = None, project: str = ""
 ) -> dict[str, dict[str, list[str]]]:
@@ -117,12 +140,19 @@ def eligible_queues(
     from cigri.flow.views.queues import list_queues, property_kinds
     from cigri.requirements import parse_requirement
 
-    kinds, chosen = property_kinds(conn), {cluster.name for cluster in _named(conn, names)}
+    kinds, chosen = property_kinds(conn), {cluster.name for cluster in _at_once(_named(conn, names))}
     try:
         requirement = parse_requirement(where, kinds)
     except RequirementError as error:
         raise UsageError(f"--where: {error}") from None
     return eligible_tree([queue for queue in list_queues(conn, project) if queue.cluster in chosen], requirement, kinds)
+
+
+def _at_once(found: list[ClusterView]) -> list[ClusterView]:
+    """Raise UsageError for more clusters than are told by name in one answer."""
+    if len(found) > LONGEST_PAGE:
+        raise UsageError(f"names: these are {len(found)} clusters; name {LONGEST_PAGE} at most")
+    return found
 
 
 def _named(conn: "Connection", names: list[str] | None) -> list[ClusterView]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MOST_CAMPAIGNS = 100
 
 
-@read_endpoint("/rates", Access.EVERYBODY)
+@read_endpoint("/rates", Access.EVERYBODY, most_rows=MOST_CAMPAIGNS)
 def rates(conn: "Connection", _caller: Caller, *, campaigns: str) -> list[ThroughputHistory]:
     """How fast these campaigns (3,5-7; 100 at most) did tasks in the last day of their life; without archived ones."""
     from cigri.flow.views.campaign_histories import list_rates

@@ -1,10 +1,12 @@
 """The grid in figures."""
 
-from datetime import date
+from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from cigri.api_models.metrics import AccountingEntry, GridMetrics, UsedWork
 from cigri.endpoints import Access, read_endpoint
+from cigri.endpoints.cursors import KeyPagination
+from cigri.endpoints.paging import USUAL_ROWS, require_limit
 from cigri.errors import UsageError
 from cigri.identity.callers import Caller
 
@@ -14,7 +16,10 @@ if TYPE_CHECKING:
     from cigri.flow.accounting import Days
 
 MOST_DAYS = 10_000
+NEVER_EMPTY = ("day", "user", "cluster")  # of what usage is told apart by
 USUAL_DAYS_BACK = 30
+ACCOUNTED_BY = KeyPagination("accounting", {"user": str, "project": str, "cluster": str})
+USED_BY = KeyPagination("used_work", {"day": datetime, "user": str, "project": str, "cluster": str, "type": str})
 
 
 @read_endpoint("/figures", Access.EVERYBODY)
@@ -25,7 +30,7 @@ def figures(conn: "Connection", _caller: Caller) -> GridMetrics:
     return find_figures(conn)
 
 
-@read_endpoint("/accounting", Access.EVERYBODY)
+@read_endpoint("/accounting", Access.EVERYBODY, ACCOUNTED_BY)
 def accounting(
     conn: "Connection",
     _caller: Caller,
@@ -34,14 +39,17 @@ def accounting(
     user: str = "",
     since: str = "",
     until: str = "",
+    after: str = "",
+    limit: int = USUAL_ROWS,
 ) -> list[AccountingEntry]:
     """What jobs that ended used in the last days, or from one to another: those of everybody, or of one user."""
     from cigri.flow.accounting import list_accounted
 
-    return list_accounted(conn, _days(days, since, until), user)
+    require_limit(limit)
+    return list_accounted(conn, _days(days, since, until), user, ACCOUNTED_BY.read(after), limit)
 
 
-@read_endpoint("/accounting/sums", Access.EVERYBODY)
+@read_endpoint("/accounting/sums", Access.EVERYBODY, USED_BY)
 def used_work(
     conn: "Connection",
     _caller: Caller,
@@ -52,6 +60,8 @@ def used_work(
     since: str = "",
     until: str = "",
     type: str = "",
+    after: str = "",
+    limit: int = USUAL_ROWS,
 ) -> list[UsedWork]:
     """The same and what was asked for, told apart by day, user, project, cluster or type, or several: `day,user`."""
     from cigri.flow.accounting import list_used
@@ -62,7 +72,12 @@ def used_work(
         wanted = read_type(type) if type else ""
     except ValueError as error:
         raise UsageError(str(error)) from None
-    return list_used(conn, _days(days, since, until), groups, user, wanted)
+    require_limit(limit)
+    key = dict(zip(USED_BY.fields, USED_BY.read(after) or (), strict=False))
+    if after and any((group in groups) != (key[group] != "") for group in NEVER_EMPTY):
+        raise UsageError("after: it is the cursor of another `apart`; go on with the same, or leave it out")
+    behind = [key[group] for group in groups] if after else None
+    return list_used(conn, _days(days, since, until), groups, user, wanted, behind, limit)
 
 
 def _days(days: int, since: str, until: str) -> "Days":

@@ -1,5 +1,6 @@
 """Long lists are told in pages, and each page says how to go on: by the key of its last row, never by an offset."""
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from cigri.errors import UsageError
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LONGEST_PAGE = 10_000  # rows
+USUAL_ROWS = 1000  # in a page, where nothing is said and rows are small
+AFTER = "after"
 BEFORE_ALL = -1  # the first row has the number 0
 
 
@@ -34,10 +37,10 @@ class Pagination(NamedTuple):
         """The parameter's value behind this page, which was asked for with `since`."""
         if not self.field:
             return (BEFORE_ALL if since is None else since) + len(page)
-        return getattr(page[0 if self.is_backwards else -1], self.field)
+        return attrgetter(self.field)(page[0 if self.is_backwards else -1])
 
 
-FORWARDS = Pagination("after")
+FORWARDS = Pagination(AFTER)
 BACKWARDS = Pagination("before", is_backwards=True)
 """The page is the end of the list, the one asked for next is what stands before it."""
 

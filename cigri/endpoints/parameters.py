@@ -3,11 +3,11 @@
 MEANINGS = {
     "account": "The account of the cluster that runs the jobs; empty: the one of the same name.",
     "address": "Whom to tell, as mail:me@example.org, exec:/path words or webhook:URL, with [END,ERROR] before.",
-    "after": "The id of the last row of the page before; of tasks and parameters, the task's number.",
+    "after": "Where the page before ended, as its header Link tells: an id, a task's number, or a cursor.",
     "apart": "What is told apart: day, user, project or cluster, or several, as project,cluster.",
     "asked_itself": "Whether the job is asked on its cluster for the figures that it gives of its own, if it is yours.",
     "backend": "Options in the batch system's own spelling, over those of the description.",
-    "before": "The id of the first row of the page that was told, to go back from there; null: the end of the list.",
+    "before": "The id of the last page's first row, or the version of its last, to go on from there; null: begin.",
     "behind": "What it waits for, in place of `after` of the description: 12, a name, or 12:same; null: as it says.",
     "by": "When it is to be over: a moment with its time zone, or so long from now, as +2h.",
     "campaign_id": "The campaign's number.",

@@ -5,15 +5,27 @@ from typing import TYPE_CHECKING
 from cigri.api_models.pending_reasons import ClusterExplanation
 from cigri.endpoints import Access, read_endpoint
 from cigri.endpoints.campaigns import find_campaign, list_shares
+from cigri.endpoints.cursors import KeyPagination, page_of
+from cigri.endpoints.paging import USUAL_ROWS
 from cigri.errors import NotFound
 from cigri.identity.callers import Caller
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+WHY_BY = KeyPagination("why", {"-is_used": int, "cluster": str})
 
-@read_endpoint("/campaigns/{campaign_id}/why", Access.EVERYBODY_IN_PART)
-def why(conn: "Connection", caller: Caller, *, campaign_id: int, task: int | None = None) -> list[ClusterExplanation]:
+
+@read_endpoint("/campaigns/{campaign_id}/why", Access.EVERYBODY_IN_PART, WHY_BY)
+def why(
+    conn: "Connection",
+    caller: Caller,
+    *,
+    campaign_id: int,
+    task: int | None = None,
+    after: str = "",
+    limit: int = USUAL_ROWS,
+) -> list[ClusterExplanation]:
     """What keeps a campaign, or one task by its number, from more jobs on each cluster, and from each queue."""
     from cigri.flow.pending_reasons import list_cuts
     from cigri.flow.quarantines import list_quarantines
@@ -35,7 +47,7 @@ def why(conn: "Connection", caller: Caller, *, campaign_id: int, task: int | Non
         standstill=nothing_runs(read_heartbeats(conn)),
         quarantines=list_quarantines(conn, [campaign_id]),
     )
-    return explain_clusters(situation)
+    return page_of(explain_clusters(situation), WHY_BY, after, limit)
 
 
 def _bucket(conn: "Connection", campaign_id: int, task: int) -> int:

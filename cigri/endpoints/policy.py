@@ -7,6 +7,8 @@ from cigri.api_models.changes import ChangeConfirmation
 from cigri.api_models.policy import AffinityView, LimitView, QuotaView, TargetView
 from cigri.eligibility.quotas import ALL, EVERY_TYPE, QuotaRule, as_owner
 from cigri.endpoints import Access, change_endpoint, read_endpoint
+from cigri.endpoints.cursors import KeyPagination, page_of
+from cigri.endpoints.paging import USUAL_ROWS
 from cigri.errors import UsageError
 from cigri.formats.units import HOUR
 from cigri.identity.callers import AccessScope, Caller
@@ -19,14 +21,18 @@ LARGEST_SHARE = 1e6
 LARGEST_PRIORITY = 1_000_000
 LARGEST_CORE_HOURS = 1e12
 QUOTA_DAYS, LONGEST_WINDOW = 30, 366
+LIMITS_BY = KeyPagination("limits", {"name": str})
+QUOTAS_BY = KeyPagination("quotas", {"rule": str, "cluster": str})
+TARGETS_BY = KeyPagination("targets", {"kind": str, "name": str})
+AFFINITIES_BY = KeyPagination("affinities", {"user": str, "cluster": str})
 
 
-@read_endpoint("/limits", Access.EVERYBODY)
-def limits(conn: "Connection", _caller: Caller) -> list[LimitView]:
+@read_endpoint("/limits", Access.EVERYBODY, LIMITS_BY)
+def limits(conn: "Connection", _caller: Caller, *, after: str = "", limit: int = USUAL_ROWS) -> list[LimitView]:
     """Those that all jobs together are under, by name."""
     from cigri.flow.ceilings import list_limits
 
-    return list_limits(conn)
+    return page_of(list_limits(conn), LIMITS_BY, after, limit)
 
 
 @change_endpoint("/limits", Access.OPERATOR, AccessScope.OPERATE)
@@ -51,12 +57,12 @@ def remove_limit(conn: "Connection", _caller: Caller, *, name: str) -> ChangeCon
     return ChangeConfirmation(f"There is no limit {name} any more")
 
 
-@read_endpoint("/quotas", Access.OPERATOR)
-def quotas(conn: "Connection", _caller: Caller) -> list[QuotaView]:
+@read_endpoint("/quotas", Access.OPERATOR, QUOTAS_BY)
+def quotas(conn: "Connection", _caller: Caller, *, after: str = "", limit: int = USUAL_ROWS) -> list[QuotaView]:
     """All that are declared, and what is used of them."""
     from cigri.flow.quotas import list_quotas
 
-    return list_quotas(conn)
+    return page_of(list_quotas(conn), QUOTAS_BY, after, limit)
 
 
 @change_endpoint("/quotas", Access.OPERATOR, AccessScope.OPERATE)
@@ -114,12 +120,13 @@ def remove_quota(conn: "Connection", _caller: Caller, *, rule: str, cluster: str
     return ChangeConfirmation(f"{_capital(as_owner(parsed))} has no quota{_on(cluster)} any more")
 
 
-@read_endpoint("/targets", Access.OPERATOR)
-def targets(conn: "Connection", _caller: Caller) -> list[TargetView]:
+@read_endpoint("/targets", Access.OPERATOR, TARGETS_BY)
+def targets(conn: "Connection", _caller: Caller, *, after: str = "", limit: int = USUAL_ROWS) -> list[TargetView]:
     """All that are declared; whoever is missing has 1."""
     from cigri.flow.affinities_and_targets import list_targets
 
-    return [TargetView(*subject, share) for subject, share in list_targets(conn).items()]
+    declared = [TargetView(*subject, share) for subject, share in list_targets(conn).items()]
+    return page_of(declared, TARGETS_BY, after, limit)
 
 
 @change_endpoint("/targets", Access.OPERATOR, AccessScope.OPERATE)
@@ -144,12 +151,12 @@ def remove_target(conn: "Connection", _caller: Caller, *, kind: PrincipalKind, n
     return ChangeConfirmation(f"{name} has the target of everybody, 1")
 
 
-@read_endpoint("/affinities", Access.OPERATOR)
-def affinities(conn: "Connection", _caller: Caller) -> list[AffinityView]:
+@read_endpoint("/affinities", Access.OPERATOR, AFFINITIES_BY)
+def affinities(conn: "Connection", _caller: Caller, *, after: str = "", limit: int = USUAL_ROWS) -> list[AffinityView]:
     """Who goes first where, under the policy affinity."""
     from cigri.flow.affinities_and_targets import list_affinity_views
 
-    return list_affinity_views(conn)
+    return page_of(list_affinity_views(conn), AFFINITIES_BY, after, limit)
 
 
 @change_endpoint("/affinities", Access.OPERATOR, AccessScope.OPERATE)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from cigri.api_models.resources import PoolView, ResourceChanges, ResourceDocumentView
 from cigri.endpoints import Access, read_endpoint, upload_endpoint
+from cigri.endpoints.paging import FORWARDS, USUAL_ROWS, Pagination, require_limit
 from cigri.endpoints.request_bodies import SpooledBody
 from cigri.errors import ConfigError, NotFound, UsageError
 from cigri.identity.callers import AccessScope, Caller
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cigri.database import Database
+
+USUAL_DOCUMENTS = 100  # in a page: each is as long as its operator likes
 
 
 @upload_endpoint("/resources", Access.OPERATOR, AccessScope.OPERATE)
@@ -33,7 +36,7 @@ def apply_resources(database: "Database", caller: Caller, body: SpooledBody, *, 
             raise ConfigError("\n".join(problems))
         doubts = list(unheard_of(description, resource_documents.list_found_queues(conn)))
         changes = difference(before, description)
-        newest = resource_documents.list_documents(conn)[:1]
+        newest = resource_documents.list_documents(conn, limit=1)
         if check or (not changes and newest and newest[0].text == text):
             return ResourceChanges(changes, doubts, None)
         version = resource_documents.put_description(conn, description, text, caller.user)
@@ -41,12 +44,15 @@ def apply_resources(database: "Database", caller: Caller, body: SpooledBody, *, 
     return ResourceChanges(changes, doubts, version)
 
 
-@read_endpoint("/resources/documents", Access.OPERATOR)
-def resource_documents(conn: "Connection", _caller: Caller) -> list[ResourceDocumentView]:
+@read_endpoint("/resources/documents", Access.OPERATOR, Pagination("before", "version"))
+def resource_documents(
+    conn: "Connection", _caller: Caller, *, before: int | None = None, limit: int = USUAL_DOCUMENTS
+) -> list[ResourceDocumentView]:
     """Each that was ever applied, the one that holds first."""
     from cigri.flow.resource_documents import list_documents
 
-    return list_documents(conn)
+    require_limit(limit)
+    return list_documents(conn, before, limit)
 
 
 @read_endpoint("/resources/document", Access.OPERATOR)
@@ -57,15 +63,18 @@ def resource_document(conn: "Connection", _caller: Caller, *, version: int | Non
     return find_document(conn, version)
 
 
-@read_endpoint("/pools", Access.OPERATOR)
-def pools(conn: "Connection", _caller: Caller, *, queue: str = "") -> list[PoolView]:
+@read_endpoint("/pools", Access.OPERATOR, FORWARDS)
+def pools(
+    conn: "Connection", _caller: Caller, *, queue: str = "", after: int = 0, limit: int = USUAL_ROWS
+) -> list[PoolView]:
     """What jobs demand of queues, and how many are eligible; of a queue, those for which it is."""
     from cigri.flow.submit_pools import find_queue, list_pools
 
+    require_limit(limit)
     if not queue:
-        return list_pools(conn)
+        return list_pools(conn, after=after, limit=limit)
     name, _, cluster = queue.rpartition("@")
     queue_id = find_queue(conn, cluster, name)
     if queue_id is None:
         raise NotFound(f"no queue {queue}; `gridclusters --properties` lists them")
-    return list_pools(conn, queue_id)
+    return list_pools(conn, queue_id, after=after, limit=limit)

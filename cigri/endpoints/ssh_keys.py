@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from cigri.api_models.ssh_keys import SshKeyView
 from cigri.endpoints import Access, change_endpoint, read_endpoint
+from cigri.endpoints.paging import FORWARDS, USUAL_ROWS, require_limit
 from cigri.errors import Forbidden, NotFound
 from cigri.identity.callers import SUPERUSER, AccessScope, Caller, require_asked_for, require_may_create_token
 
@@ -27,12 +28,13 @@ def add_key(
     return put_key(conn, user or caller.user, read_public_key(public_key))
 
 
-@read_endpoint("/ssh-keys", Access.EVERYBODY)
-def get_keys(conn: "Connection", caller: Caller) -> list[SshKeyView]:
+@read_endpoint("/ssh-keys", Access.EVERYBODY, FORWARDS)
+def get_keys(conn: "Connection", caller: Caller, *, after: int = 0, limit: int = USUAL_ROWS) -> list[SshKeyView]:
     """Your SSH keys; operators see those of everybody."""
     from cigri.flow.ssh_keys import list_keys
 
-    return list_keys(conn, caller)
+    require_limit(limit)
+    return list_keys(conn, caller, after, limit)
 
 
 @change_endpoint("/ssh-keys/{key_id}/remove", Access.HOLDER)

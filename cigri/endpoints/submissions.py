@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from cigri.api_models.simulations import SimulationView
 from cigri.api_models.submissions import AddedTasks, BackendOptionTableView, CheckedCampaign, SubmittedCampaign
 from cigri.endpoints import Access, BackgroundCalculation, calculation_endpoint, read_endpoint, upload_endpoint
+from cigri.endpoints.cursors import KeyPagination, page_of
+from cigri.endpoints.paging import USUAL_ROWS
 from cigri.endpoints.request_bodies import SpooledBody, SpooledLines
 from cigri.errors import DescriptionError, UsageError
 from cigri.identity.callers import Caller
@@ -27,6 +29,7 @@ LONGEST_PLACE = 4096  # characters of a path
 MOST_CAMPAIGNS_SENT = 100  # campaigns at once
 FAILS = "no task fails in a simulation: it is played as if what it waits for had failed"
 CampaignKind = Literal["default", "test"]
+BACKEND_OPTIONS_BY = KeyPagination("backend_options", {"driver": str})
 
 
 def _campaign_place(made: SubmittedCampaign, _asked: "Mapping[str, Any]") -> str:
@@ -91,7 +94,7 @@ def check_campaign(
     return checked(examined, remarks, caller.user)
 
 
-@upload_endpoint("/campaigns/stages", Access.EVERYBODY, created=_stages_place)
+@upload_endpoint("/campaigns/stages", Access.EVERYBODY, created=_stages_place, most_rows=MOST_CAMPAIGNS_SENT)
 def submit_stages(
     database: "Database",
     caller: Caller,
@@ -122,7 +125,7 @@ def submit_stages(
     return store_stages(database, caller, [(examined, remarks.notes) for examined, remarks in stages], sent, sent_from)
 
 
-@upload_endpoint("/campaigns/stages/check", Access.EVERYBODY)
+@upload_endpoint("/campaigns/stages/check", Access.EVERYBODY, most_rows=MOST_CAMPAIGNS_SENT)
 def check_stages(
     database: "Database",
     caller: Caller,
@@ -228,12 +231,18 @@ def add_tasks(
     return AddedTasks(campaign_id, add(database, caller, campaign_id, lines, is_check=check, task_inputs=task_inputs))
 
 
-@read_endpoint("/backend-options", Access.EVERYBODY)
+@read_endpoint("/backend-options", Access.EVERYBODY, BACKEND_OPTIONS_BY)
 def backend_options(
-    conn: "Connection", _caller: Caller, *, clusters: list[str] | None = None
+    conn: "Connection",
+    _caller: Caller,
+    *,
+    clusters: list[str] | None = None,
+    after: str = "",
+    limit: int = USUAL_ROWS,
 ) -> list[BackendOptionTableView]:
     """What the batch systems of these clusters take in their own spelling, or those of all."""
     from cigri.flow.clusters import list_every_cluster
     from cigri.submission.backend_options import tables
 
-    return tables({cluster.name: cluster.config for cluster in list_every_cluster(conn)}, clusters or [])
+    found = tables({cluster.name: cluster.config for cluster in list_every_cluster(conn)}, clusters or [])
+    return page_of(found, BACKEND_OPTIONS_BY, after, limit)

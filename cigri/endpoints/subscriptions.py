@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from cigri.api_models.subscriptions import CreatedSubscription, RotatedSecret, SubscriptionView
 from cigri.endpoints import Access, change_endpoint, read_endpoint
+from cigri.endpoints.paging import FORWARDS, USUAL_ROWS, require_limit
 from cigri.errors import CigriError, UsageError
 from cigri.identity.callers import AccessScope, Caller
 from cigri.states import Channel, Severity
@@ -14,12 +15,15 @@ if TYPE_CHECKING:
     from cigri.formats.subscriptions import SubscriptionRequest
 
 
-@read_endpoint("/subscriptions", Access.EVERYBODY)
-def subscriptions(conn: "Connection", caller: Caller) -> list[SubscriptionView]:
+@read_endpoint("/subscriptions", Access.EVERYBODY, FORWARDS)
+def subscriptions(
+    conn: "Connection", caller: Caller, *, after: int = 0, limit: int = USUAL_ROWS
+) -> list[SubscriptionView]:
     """Your subscriptions; operators see those of everybody."""
     from cigri.flow.subscriptions import list_subscriptions
 
-    return list_subscriptions(conn, caller)
+    require_limit(limit)
+    return list_subscriptions(conn, caller, after, limit)
 
 
 @change_endpoint("/subscriptions", Access.EVERYBODY)

@@ -6,7 +6,8 @@ from cigri.api_models.campaigns import CampaignView
 from cigri.api_models.tasks import FoundTasks, TaskCommand, TaskDetail, TaskView
 from cigri.endpoints import Access, read_endpoint
 from cigri.endpoints.campaigns import find_campaign
-from cigri.endpoints.paging import Pagination, UnfinishedPage, require_limit
+from cigri.endpoints.cursors import KeyPagination, page_of
+from cigri.endpoints.paging import AFTER, LONGEST_PAGE, USUAL_ROWS, Pagination, UnfinishedPage, require_limit
 from cigri.errors import Forbidden, NotFound, UsageError
 from cigri.identity.callers import Caller
 from cigri.states import TaskState
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 USUAL_TASKS = 100
+COMMANDS_BY = KeyPagination("task_commands", {"cluster": str})
 NO_TASK = "no such task; `gridstat -f CAMPAIGN` lists tasks"
 
 
-@read_endpoint("/campaigns/{campaign_id}/tasks", Access.EVERYBODY_IN_PART, Pagination("after", "number"))
+@read_endpoint("/campaigns/{campaign_id}/tasks", Access.EVERYBODY_IN_PART, Pagination(AFTER, "number"))
 def tasks(
     conn: "Connection", caller: Caller, *, campaign_id: int, after: int = -1, limit: int = USUAL_TASKS
 ) -> list[TaskView]:
@@ -67,7 +69,7 @@ def found_tasks(
     return FoundTasks(_shown(caller, found, listed), listed[-1].number if ends_early else examined)
 
 
-@read_endpoint("/campaigns/{campaign_id}/latest-tasks", Access.EVERYBODY_IN_PART)
+@read_endpoint("/campaigns/{campaign_id}/latest-tasks", Access.EVERYBODY_IN_PART, most_rows=LONGEST_PAGE)
 def latest_tasks(conn: "Connection", caller: Caller, *, campaign_id: int, limit: int = USUAL_TASKS) -> list[TaskView]:
     """Tasks of a campaign that were launched last, the last one first; the first ones where none has been.
 
@@ -89,8 +91,16 @@ def task(conn: "Connection", caller: Caller, *, campaign_id: int, number: int) -
     return _whole(conn, caller, next(iter(list_tasks(conn, campaign_id, number, 1)), None))
 
 
-@read_endpoint("/campaigns/{campaign_id}/tasks/{number}/commands", Access.OWNER)
-def task_commands(conn: "Connection", caller: Caller, *, campaign_id: int, number: int) -> list[TaskCommand]:
+@read_endpoint("/campaigns/{campaign_id}/tasks/{number}/commands", Access.OWNER, COMMANDS_BY)
+def task_commands(
+    conn: "Connection",
+    caller: Caller,
+    *,
+    campaign_id: int,
+    number: int,
+    after: str = "",
+    limit: int = USUAL_ROWS,
+) -> list[TaskCommand]:
     """What a task of yours runs on each of its campaign's clusters, and a line to do the same by hand."""
     from cigri.flow.views.descriptions import find_description, list_parameters
     from cigri.jdl import ClusterSettings
@@ -101,10 +111,11 @@ def task_commands(conn: "Connection", caller: Caller, *, campaign_id: int, numbe
     stored, found = find_description(conn, campaign_id), list_parameters(conn, campaign_id, number, 1)
     if stored is None or not found:
         raise NotFound(NO_TASK)
-    return [
+    commands = (
         TaskCommand(cluster, *manual_command(ClusterSettings.model_validate(settings), found[0], campaign_id, number))
         for cluster, settings in stored.clusters.items()
-    ]
+    )
+    return page_of(commands, COMMANDS_BY, after, limit)
 
 
 @read_endpoint("/tasks/{task_id}", Access.EVERYBODY_IN_PART)

@@ -24,6 +24,7 @@ from sqlalchemy import (
     or_,
     select,
     true,
+    tuple_,
     union_all,
 )
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, insert
@@ -222,22 +223,43 @@ class Days(NamedTuple):
     last: date | None = None
 
 
-def list_accounted(conn: Connection, days: int | Days, user: str = "") -> list[AccountingEntry]:
-    """Of these days, or the last ones, today's with them: of everybody, or one; sorted by user, project and cluster."""
+def list_accounted(
+    conn: Connection,
+    days: int | Days,
+    user: str = "",
+    behind: Sequence[Any] | None = None,
+    limit: int | None = None,
+) -> list[AccountingEntry]:
+    """Of these days, or the last ones, today's with them: of everybody, or one; sorted by user, project and cluster.
+
+    `behind`: such a key; those that come after it.
+    """
     row = Accounting.c
-    who = (row.grid_user.label("user"), row.project, row.cluster)
+    who, apart = (row.grid_user.label("user"), row.project, row.cluster), (row.grid_user, row.project, row.cluster)
     used = (_used("well", WELL), _used("lost", or_(FAILED, LOST)), _used("replicas", row.is_replica))
     statement = (
         select(*who, cast(func.sum(row.jobs), row.jobs.type).label("jobs"), *used)
-        .where(*_within(Days(days) if isinstance(days, int) else days, user))
-        .group_by(row.grid_user, row.project, row.cluster)
-        .order_by(row.grid_user, row.project, row.cluster)
+        .where(*_within(Days(days) if isinstance(days, int) else days, user), *_behind(apart, behind))
+        .group_by(*apart)
+        .order_by(*apart)
+        .limit(limit)
     )
     return read_all(conn, AccountingEntry, statement)
 
 
-def list_used(conn: Connection, days: Days, groups: Sequence[str], user: str = "", type: str = "") -> list[UsedWork]:
-    """Of these days, told apart by these of GROUPS, and sorted by them; of one user or type, or of all."""
+def list_used(
+    conn: Connection,
+    days: Days,
+    groups: Sequence[str],
+    user: str = "",
+    type: str = "",
+    behind: Sequence[Any] | None = None,
+    limit: int | None = None,
+) -> list[UsedWork]:
+    """Of these days, told apart by these of GROUPS, and sorted by them; of one user or type, or of all.
+
+    `behind`: a value of each group; what comes after them.
+    """
     row = Accounting.c
     columns: dict[str, Column[Any]] = {
         "day": row.day,
@@ -252,8 +274,8 @@ def list_used(conn: Connection, days: Days, groups: Sequence[str], user: str = "
     used = (_used(name, which) for name, which in kinds.items())
     asked = cast(func.sum(row.asked), DOUBLE_PRECISION).label("asked")
     statement = select(*who, cast(func.sum(row.jobs), row.jobs.type).label("jobs"), *used, asked)
-    wanted = [*_within(days, user), *([row.type == type] if type else [])]
-    return read_all(conn, UsedWork, statement.where(*wanted).group_by(*apart).order_by(*apart))
+    wanted = [*_within(days, user), *([row.type == type] if type else []), *_behind(apart, behind)]
+    return read_all(conn, UsedWork, statement.where(*wanted).group_by(*apart).order_by(*apart).limit(limit))
 
 
 def _within(days: Days, user: str) -> list[ColumnElement[bool]]:
@@ -262,6 +284,12 @@ def _within(days: Days, user: str) -> list[ColumnElement[bool]]:
     row = Accounting.c
     a_day = cast(literal("1 day"), Interval)
     return [row.day >= first, row.day < last + a_day, *([row.grid_user == user] if user else [])]
+
+
+def _behind(apart: Sequence[ColumnElement[Any]], key: Sequence[Any] | None) -> list[ColumnElement[bool]]:
+    if key is None:
+        return []
+    return [tuple_(*apart) > tuple_(*(literal(value, column.type) for value, column in zip(key, apart, strict=True)))]
 
 
 def _began(day: date) -> ColumnElement[datetime]:

@@ -76,9 +76,10 @@ def put_description(conn: Connection, description: ResourcesDescription, text: s
     return version
 
 
-def list_documents(conn: Connection) -> list[ResourceDocumentView]:
-    """Each document that was ever applied, the newest first."""
-    return read_all(conn, ResourceDocumentView, _documents())
+def list_documents(conn: Connection, before: int | None = None, limit: int | None = None) -> list[ResourceDocumentView]:
+    """Each document that was ever applied, the newest first; those before another, and so many at most."""
+    documents = _documents() if before is None else _documents().where(ResourceDocument.c.id < before)
+    return read_all(conn, ResourceDocumentView, documents.limit(limit))
 
 
 def find_document(conn: Connection, version: int | None = None) -> ResourceDocumentView:

@@ -48,9 +48,9 @@ def put_key(conn: Connection, user: str, key: PublicKey) -> SshKeyView:
     return made
 
 
-def list_keys(conn: Connection, caller: Caller) -> list[SshKeyView]:
+def list_keys(conn: Connection, caller: Caller, after: int = 0, limit: int | None = None) -> list[SshKeyView]:
     """The caller's own, of whoever owns all those of everybody, by number."""
-    keys = select(*KEY_VIEW).order_by(SshKey.c.id)
+    keys = select(*KEY_VIEW).where(SshKey.c.id > after).order_by(SshKey.c.id).limit(limit)
     return read_all(conn, SshKeyView, keys if caller.owns_all else keys.where(SshKey.c.grid_user == caller.user))
 
 

@@ -212,7 +212,9 @@ def _write(conn: Connection, changed: Sequence[_PoolVerdict]) -> None:
     conn.execute(insert(SubmitPoolReject).from_select([*kinds, "at"], reasons))
 
 
-def list_pools(conn: Connection, queue_id: int | None = None) -> list[PoolView]:
+def list_pools(
+    conn: Connection, queue_id: int | None = None, *, after: int = 0, limit: int | None = None
+) -> list[PoolView]:
     """By id, all or those for which the queue is eligible."""
     pool, eligible = SubmitPool.c, SubmitPoolQueue.c
     queues = select(func.count()).where(eligible.pool_id == pool.id).correlate(SubmitPool).scalar_subquery()
@@ -224,10 +226,10 @@ def list_pools(conn: Connection, queue_id: int | None = None) -> list[PoolView]:
         .scalar_subquery()
     )
     columns = (pool.id, pool.digest, pool.project, pool.requirements, pool.updated_at, pool.last_used_at)
-    pools = select(*columns, queues.label("queues"), buckets.label("buckets")).order_by(pool.id)
+    pools = select(*columns, queues.label("queues"), buckets.label("buckets")).where(pool.id > after)
     if queue_id is not None:
         pools = pools.where(pool.id.in_(select(eligible.pool_id).where(eligible.queue_id == queue_id)))
-    return read_all(conn, PoolView, pools)
+    return read_all(conn, PoolView, pools.order_by(pool.id).limit(limit))
 
 
 def find_queue(conn: Connection, cluster: str, queue: str) -> int | None:

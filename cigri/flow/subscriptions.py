@@ -56,10 +56,13 @@ def put_subscription(
     return CreatedSubscription(view, secret if made.secret == secret else None)
 
 
-def list_subscriptions(conn: Connection, caller: Caller) -> list[SubscriptionView]:
+def list_subscriptions(
+    conn: Connection, caller: Caller, after: int = 0, limit: int | None = None
+) -> list[SubscriptionView]:
     """The caller's own, of whoever owns all those of everybody, by number; of campaigns that are archived none."""
     views = _views().outerjoin(Campaign, Campaign.c.id == Subscription.c.campaign_id)
-    return read_all(conn, SubscriptionView, views.where(_is_own(caller)).order_by(Subscription.c.id))
+    chosen = _is_own(caller), Subscription.c.id > after
+    return read_all(conn, SubscriptionView, views.where(*chosen).order_by(Subscription.c.id).limit(limit))
 
 
 def end_subscription(conn: Connection, subscription_id: int, caller: Caller) -> SubscriptionView:

@@ -3,6 +3,7 @@
 from cigri.cli.command import CommandParser, escape_text, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
+from cigri.endpoints.paging import walk
 from cigri.endpoints.policy import add_affinity, affinities, remove_affinity
 from cigri.formats.json_values import to_json_value
 
@@ -32,7 +33,7 @@ def run(argv: list[str]) -> int:
 
 def _list(*, as_json: bool) -> int:
     with open_grid() as grid:
-        pairs = grid.call(affinities)
+        pairs = walk(grid, affinities)
     if as_json:
         print_json(to_json_value(pairs))
     else:

@@ -4,6 +4,7 @@ from cigri.api_models.policy import LimitView
 from cigri.cli.command import CommandParser, escape_text, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
+from cigri.endpoints.paging import walk
 from cigri.endpoints.policy import limits, remove_limit, set_limit
 from cigri.formats.json_values import to_json_value
 
@@ -37,7 +38,7 @@ def run(argv: list[str]) -> int:
 
 def _list(*, as_json: bool) -> int:
     with open_grid() as grid:
-        declared = grid.call(limits)
+        declared = walk(grid, limits)
     if as_json:
         print_json(to_json_value(declared))
     else:

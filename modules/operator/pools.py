@@ -8,6 +8,7 @@ from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.eligibility.queues import read_wanted
 from cigri.endpoints import resources
+from cigri.endpoints.paging import walk
 from cigri.formats.json_values import to_json_value
 from cigri.presentation.formatting import format_time
 from cigri.requirements import JobShape, ValueKind, shown
@@ -28,7 +29,7 @@ def run(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="for programs")
     options = parser.parse_args(argv)
     with open_grid() as grid:
-        pools = grid.call(resources.pools, queue=options.queue or "")
+        pools = walk(grid, resources.pools, queue=options.queue or "")
     if options.json:
         print_json(to_json_value(pools))
     else:

@@ -7,6 +7,7 @@ from cigri.cli.command import CommandParser, escape_text, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.eligibility.quotas import of_subject
+from cigri.endpoints.paging import walk
 from cigri.endpoints.policy import quotas, remove_quota, set_quota
 from cigri.formats.json_values import to_json_value
 
@@ -63,7 +64,7 @@ def _rule(options: Namespace) -> str:
 
 def _list(*, as_json: bool) -> int:
     with open_grid() as grid:
-        declared = grid.call(quotas)
+        declared = walk(grid, quotas)
     if as_json:
         print_json(to_json_value(declared))
     else:

@@ -83,7 +83,7 @@ def add_route(router: APIRouter, endpoint: Endpoint[..., Any], serve: Callable[.
         description=f"May be called by: {endpoint.may}.",
         responses={
             success_of(endpoint): {
-                "model": schema_of(endpoint.answer),
+                "model": _answer_schema(endpoint),
                 "description": "The answer.",
                 **_headers(endpoint),
             },
@@ -94,6 +94,11 @@ def add_route(router: APIRouter, endpoint: Endpoint[..., Any], serve: Callable[.
         response_class=Response,
         openapi_extra=({"parameters": [PREFER]} if endpoint.may_defer else {}) | more,
     )
+
+
+def _answer_schema(endpoint: Endpoint[..., Any]) -> Any:
+    schema = schema_of(endpoint.answer)
+    return schema if endpoint.most_rows is None else Annotated[schema, Field(max_length=endpoint.most_rows)]
 
 
 def _headers(endpoint: Endpoint[..., Any]) -> dict[str, Any]:

@@ -64,8 +64,15 @@ that it holds (`X-CiGri-Proof`).
 
 What makes a campaign or a cluster is answered 201, and `Location` says where that is, as seen from the path.
 
-A list comes in pages of `limit` rows. A page ends earlier where the parameters in it have 4 MB. The header `Link`
-names the next page; where there is none, the list has ended.
+Every list comes in pages of `limit` rows, 10,000 at most:
+
+    $ curl -si --unix-socket /run/cigri/portal.sock 'http://localhost/api/v1/quotas?limit=2' | grep -i ^link
+    link: <?limit=2&after=WyJxdW90YXMiLCIqLCosYWxsLC8iLCIiXQ>; rel="next"
+
+`Link` names the next page; where there is none, the list has ended. A page ends earlier where the parameters in it have
+4 MB. `after`, or `before`, is where the last page ended: an id, a task's number, or a cursor, which belongs to its list
+and is sent back as it came. Rows that come and go between two pages leave each other one told once. `found-tasks`
+says in `next` how it goes on. What is told as a whole has a bound, which its schema in `/openapi.json` says.
 
 ## How much at a time
 

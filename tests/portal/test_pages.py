@@ -17,9 +17,11 @@ from cigri.endpoints.campaigns import campaigns, errors
 from cigri.endpoints.dispatch import InProcessClient
 from cigri.endpoints.events import events
 from cigri.endpoints.paging import walk
+from cigri.endpoints.policy import limits
 from cigri.endpoints.portal_client import PortalClient
 from cigri.endpoints.tasks import tasks
 from cigri.flow.audit import put_audit
+from cigri.flow.ceilings import put_limit
 from cigri.flow.events import NewEvent, put_events
 from cigri.identity.callers import Caller
 from cigri.identity.unix_sockets import UnixSocketConnection
@@ -28,7 +30,7 @@ from tests.factories import a_campaign, a_cluster
 from tests.portal.conftest import Served
 
 ME = Caller(pwd.getpwuid(os.geteuid()).pw_name, is_operator=True)
-LISTS = ["/campaigns", "/errors", "/events", "/audit", "/campaigns/1/tasks", "/campaigns/1/parameters"]
+LISTS = ["/campaigns", "/errors", "/events", "/audit", "/campaigns/1/tasks", "/campaigns/1/parameters", "/limits"]
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +43,7 @@ def _grid(database: Database) -> None:
             new = NewEvent("PROLOGUE_FAILED", EventLevel.ERROR, f"it {number}", "failed", campaign_id)
             put_events(conn, [new])
             put_audit(conn, ME, "whoami", {})
+            put_limit(conn, f"limit{number}", 1)
 
 
 def page(portal: Served, path: str) -> tuple[list[Any], str | None]:
@@ -75,7 +78,9 @@ def test_a_page_has_its_bounds(path: str, portal: Served) -> None:
         assert (told.status, f"limit {limit}: a page has 1 to 10000 rows" in told.body["detail"]) == (400, True)
 
 
-@pytest.mark.parametrize("endpoint", [campaigns, errors, events, audit_trail], ids=lambda endpoint: endpoint.name)
+@pytest.mark.parametrize(
+    "endpoint", [campaigns, errors, events, audit_trail, limits], ids=lambda endpoint: endpoint.name
+)
 def test_a_client_walks_the_pages(endpoint: Any, portal: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     remote, here = PortalClient(portal.place), InProcessClient(portal.database, ME)
     whole = remote.call(endpoint, limit=100)

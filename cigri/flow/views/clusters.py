@@ -3,10 +3,10 @@ Read by: operator, users.
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ARRAY, ColumnElement, Connection, Table, Text, and_, cast, func, or_, select, true
+from sqlalchemy import ARRAY, ColumnElement, Connection, Table, Text, and_, cast, func, literal, or_, select, true
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, aggregate_order_by
 from sqlalchemy.sql.selectable import LateralFromClause, Select
 
@@ -142,17 +142,26 @@ def _nodes_of(nodes: Table[Any], *which: ColumnElement[bool]) -> ColumnElement[l
 
 
 def list_usage(
-    conn: Connection, cluster_ids: Sequence[int], past: timedelta, period: timedelta
+    conn: Connection,
+    cluster_ids: Sequence[int],
+    past: timedelta,
+    period: timedelta,
+    a_start: datetime | None = None,
 ) -> list[ClusterUsagePeriod]:
-    """The mean of each `period` of the `past`, oldest first, cluster by cluster."""
-    row = ClusterUsage
-    start = func.date_bin(period, row.c.at, func.now() - past, type_=row.c.at.type)
+    """The mean of each `period` of the `past`, oldest first, cluster by cluster.
+
+    `a_start`: when one of the periods began that were told a moment ago, so that these are the same ones.
+    """
+    row, began = ClusterUsage, func.now() - past
+    origin = began if a_start is None else literal(a_start, row.c.at.type)
+    start = func.date_bin(period, row.c.at, origin, type_=row.c.at.type)
+    first = func.date_bin(period, began, origin, type_=row.c.at.type)
     columns = (row.c.total, row.c.free, row.c.used, row.c.used_by_us, row.c.unavailable)
     means = (cast(func.round(func.avg(column), 2), DOUBLE_PRECISION).label(column.key) for column in columns)
     statement = (
         select(Cluster.c.name.label("cluster"), start.label("at"), *means)
         .join(Cluster, Cluster.c.id == row.c.cluster_id)
-        .where(row.c.cluster_id.in_(cluster_ids), row.c.at >= func.now() - past)
+        .where(row.c.cluster_id.in_(cluster_ids), row.c.at >= first)
         .group_by(Cluster.c.id, start)
         .order_by(Cluster.c.id, start)
     )

@@ -3,6 +3,7 @@
 from cigri.cli.command import CommandParser, escape_text
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_declarations import change_cluster, declared_clusters
+from cigri.endpoints.paging import walk
 from modules.operator.cluster import fallback
 from modules.operator.cluster.declaration import add_options, put_together
 
@@ -16,7 +17,7 @@ def run(argv: list[str]) -> int:
     add_options(parser)
     options = parser.parse_args(argv)
     with open_grid() as grid:
-        [stored] = grid.call(declared_clusters, names=[options.name])
+        [stored] = walk(grid, declared_clusters, names=[options.name])
         config = fallback.decide(grid, options.name, put_together(options, stored.standing.config))
         done = grid.call(change_cluster, cluster=options.name, config=config)
     fallback.warn(options.name, config)

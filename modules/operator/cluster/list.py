@@ -7,6 +7,7 @@ from cigri.cli.command import CommandParser, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.cluster_declarations import declared_clusters
+from cigri.endpoints.paging import walk
 from cigri.formats.json_values import to_json_value
 
 
@@ -15,7 +16,7 @@ def run(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="for programs")
     options = parser.parse_args(argv)
     with open_grid() as grid:
-        clusters = grid.call(declared_clusters)
+        clusters = walk(grid, declared_clusters)
     if options.json:
         print_json(to_json_value(clusters))
     else:

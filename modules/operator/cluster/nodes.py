@@ -5,6 +5,7 @@ from cigri.cli.command import CommandParser, escape_text, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
 from cigri.endpoints.cluster_changes import admit_nodes, drain_nodes, excluded_nodes
+from cigri.endpoints.paging import walk
 from cigri.formats.json_values import to_json_value
 from cigri.formats.units import localised
 from cigri.presentation.formatting import format_time
@@ -31,7 +32,7 @@ def run(argv: list[str]) -> int:
         elif options.drain:
             done = grid.call(drain_nodes, cluster=options.name, nodes=options.drain, by=with_zone(options.by))
         else:
-            _show(grid.call(excluded_nodes, cluster=options.name), as_json=options.json)
+            _show(walk(grid, excluded_nodes, cluster=options.name), as_json=options.json)
             return 0
     print(escape_text(localised(done.message)))
     return 0

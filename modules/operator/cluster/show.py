@@ -3,6 +3,7 @@
 from cigri.cli.command import CommandParser, escape_text, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.endpoints.cluster_declarations import declared_clusters
+from cigri.endpoints.paging import walk
 from cigri.formats.json_values import to_json_value
 from cigri.formats.units import as_utc
 from cigri.settings.cluster_config import parse_config
@@ -20,7 +21,7 @@ def run(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     name = options.name
     with open_grid() as grid:
-        [declared] = grid.call(declared_clusters, names=[name])
+        [declared] = walk(grid, declared_clusters, names=[name])
     if options.json:
         print_json(to_json_value(declared))
         return 0

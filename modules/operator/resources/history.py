@@ -3,6 +3,7 @@
 from cigri.cli.command import CommandParser, print_json
 from cigri.cli.grid_client import open_grid
 from cigri.cli.table_printing import print_table
+from cigri.endpoints.paging import walk
 from cigri.endpoints.resources import resource_documents
 from cigri.formats.json_values import to_json_value
 from cigri.formats.units import as_local
@@ -17,7 +18,7 @@ def run(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="for programs, with the texts")
     options = parser.parse_args(argv)
     with open_grid() as grid:
-        documents = grid.call(resource_documents)
+        documents = walk(grid, resource_documents)
     if options.json:
         print_json(to_json_value(documents))
     else:

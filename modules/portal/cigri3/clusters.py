@@ -6,6 +6,7 @@ from typing import Any
 from cigri.api_models.clusters import ClusterStatus, ClusterUsagePeriod
 from cigri.endpoints import clusters as endpoints
 from cigri.endpoints.health import notices
+from cigri.endpoints.paging import walk
 from cigri.errors import UsageError
 from cigri.formats.units import HOUR
 from modules.portal.cigri3.dispatch import Cigri3Request, Cigri3Response, link
@@ -21,7 +22,7 @@ def list_clusters(asked: Cigri3Request) -> Cigri3Response:
             "name": status.cluster.name,
             "links": [link("self", f"/clusters/{status.cluster.id}"), link("parent", "/clusters")],
         }
-        for status in asked.grid.call(endpoints.clusters)
+        for status in walk(asked.grid, endpoints.clusters)
     ]
     return Cigri3Response(
         {"items": items, "total": len(items), "links": [link("self", "/clusters"), link("parent", "/")]}
@@ -29,7 +30,7 @@ def list_clusters(asked: Cigri3Request) -> Cigri3Response:
 
 
 def show_cluster(asked: Cigri3Request) -> Cigri3Response:
-    (status,) = asked.grid.call(endpoints.clusters, names=[str(asked.number("cluster"))])
+    (status,) = walk(asked.grid, endpoints.clusters, names=[str(asked.number("cluster"))])
     return Cigri3Response(_as_cluster(status))
 
 
@@ -45,7 +46,7 @@ def grid_usage(asked: Cigri3Request) -> Cigri3Response:
 
 def numbers_of_clusters(asked: Cigri3Request) -> dict[str, int]:
     """By name."""
-    return {status.cluster.name: status.cluster.id for status in asked.grid.call(endpoints.clusters)}
+    return {status.cluster.name: status.cluster.id for status in walk(asked.grid, endpoints.clusters)}
 
 
 def _as_cluster(status: ClusterStatus) -> dict[str, Any]:
@@ -67,7 +68,7 @@ def _as_cluster(status: ClusterStatus) -> dict[str, Any]:
 
 def _at_last_visits(asked: Cigri3Request) -> list[dict[str, Any]]:
     """Clusters that nobody has visited are left out, as clients divide by cores."""
-    visited = [status.cluster for status in asked.grid.call(endpoints.clusters) if status.cluster.total]
+    visited = [status.cluster for status in walk(asked.grid, endpoints.clusters) if status.cluster.total]
     moments = [int(cluster.visited_at.timestamp()) for cluster in visited if cluster.visited_at]
     full = [_as_usage(one.name, one.id, one.total, one.used, one.used_by_us, one.unavailable) for one in visited]
     return [{"date": max(moments, default=0), "clusters": full}]
@@ -79,7 +80,7 @@ def _between(asked: Cigri3Request, numbers: dict[str, int]) -> list[dict[str, An
     since, until = asked.count("from", int(now) - 24 * HOUR), asked.count("to", int(now))
     if not since < until:
         raise UsageError(f"from={since} to={until}: the first moment comes before the second")
-    usage = asked.grid.call(endpoints.cluster_usage, hours=max(1, now - since) / HOUR)
+    usage = walk(asked.grid, endpoints.cluster_usage, hours=max(1, now - since) / HOUR)
     chosen = sorted((one for one in usage if one.at.timestamp() <= until), key=_moment)
     return [
         {

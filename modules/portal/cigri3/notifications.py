@@ -7,6 +7,7 @@ from typing import Any
 from cigri.api_models.subscriptions import SubscriptionView
 from cigri.endpoints import subscriptions as endpoints
 from cigri.endpoints.campaigns import campaign
+from cigri.endpoints.paging import walk
 from cigri.errors import NotFound, UsageError
 from cigri.states import Channel, Severity
 from modules.portal.cigri3.dispatch import Cigri3Request, Cigri3Response, accepted, link
@@ -63,7 +64,7 @@ def _empty(here: str) -> Cigri3Response:
 def _by_mail(asked: Cigri3Request) -> list[SubscriptionView]:
     return [
         one
-        for one in asked.grid.call(endpoints.subscriptions)
+        for one in walk(asked.grid, endpoints.subscriptions)
         if one.user == asked.caller.user
         and one.channel is Channel.MAIL
         and one.campaign_id is None

@@ -127,7 +127,7 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
             zoom = _range(query.first, query.last, whole)
             found = _tasks(grid, campaign_id, query, zoom)
             described = _described(grid, caller, whole)
-            reasons = grid.call(why, campaign_id=campaign_id)
+            reasons = walk(grid, why, campaign_id=campaign_id)
             inputs = _inputs(grid, caller, whole)
             cells = _strip(grid, campaign_id, zoom) if (zoom or all_tasks(whole)).size <= STRIP_AT_ONCE else None
         kinds = whole.failures[:SHOWN_FAILURES]

@@ -52,8 +52,8 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
     def clusters_page(request: Request) -> Response:
         caller = site.visitor(request)
         with site.grid(caller).snapshot() as grid:
-            now, listed = grid.call(notices, user=caller.user).now, grid.call(clusters)
-            usage, opened = grid.call(cluster_usage), Counter(event.cluster for event in _open_events(grid))
+            now, listed = grid.call(notices, user=caller.user).now, walk(grid, clusters)
+            usage, opened = walk(grid, cluster_usage), Counter(event.cluster for event in _open_events(grid))
         lines = [
             ClusterListRow(status, stack(_of(usage, status.cluster.name), now, A_DAY, A_DAY / PERIODS), opened[name])
             for status in listed
@@ -65,9 +65,9 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
         caller = site.visitor(request)
         with site.grid(caller).snapshot() as grid:
             day, now = grid.call(cluster_day, cluster=name), grid.call(notices, user=caller.user).now
-            queues = grid.call(properties, names=[name])
+            queues = walk(grid, properties, names=[name])
             opened = [event for event in _open_events(grid) if event.cluster == day.status.cluster.name]
-            excluded = grid.call(excluded_nodes, cluster=day.status.cluster.name) if caller.is_operator else []
+            excluded = walk(grid, excluded_nodes, cluster=day.status.cluster.name) if caller.is_operator else []
         return site.show(
             request,
             "cluster.html",

@@ -11,6 +11,7 @@ from cigri.endpoints.campaigns import campaigns
 from cigri.endpoints.dispatch import SnapshotClient
 from cigri.endpoints.health import notices
 from cigri.endpoints.histories import rates
+from cigri.endpoints.paging import walk
 from cigri.endpoints.pending_reasons import why
 from cigri.errors import UsageError
 from cigri.formats.id_ranges import format_ids
@@ -134,5 +135,5 @@ def _sparks(grid: SnapshotClient, listed: list[CampaignView]) -> dict[int, Spark
 def _reasons(grid: SnapshotClient, listed: list[CampaignView]) -> dict[int, str]:
     """In words, of those that run nothing though something waits."""
     still = [campaign for campaign in listed if campaign.is_open and campaign.waiting and not campaign.running]
-    told = {campaign.id: grid.call(why, campaign_id=campaign.id) for campaign in still[:MOST_REASONS]}
+    told = {campaign.id: walk(grid, why, campaign_id=campaign.id) for campaign in still[:MOST_REASONS]}
     return {campaign_id: worst_reason(reasons) for campaign_id, reasons in told.items()}

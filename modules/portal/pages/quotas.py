@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from cigri.eligibility.quotas import ALL, TYPES, QuotaRule
 from cigri.endpoints.clusters import clusters
+from cigri.endpoints.paging import walk
 from cigri.endpoints.policy import quotas, remove_quota, set_quota
 from cigri.errors import UsageError
 from modules.portal.pages.cluster_changes import read_whole
@@ -24,8 +25,8 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
     def quotas_page(request: Request) -> Response:
         caller = site.visitor(request)
         with site.grid(caller).snapshot() as grid:
-            declared = grid.call(quotas)
-            names = [status.cluster.name for status in grid.call(clusters)]
+            declared = walk(grid, quotas)
+            names = [status.cluster.name for status in walk(grid, clusters)]
         return site.show(
             request, "quotas.html", caller, quotas=declared, clusters=names, types=TYPES, fields=RULE_FIELDS, all=ALL
         )

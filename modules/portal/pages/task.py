@@ -11,6 +11,7 @@ from cigri.endpoints.campaign_changes import resubmit_tasks
 from cigri.endpoints.campaigns import campaigns
 from cigri.endpoints.dispatch import InProcessClient, run_endpoint
 from cigri.endpoints.jobs import outputs
+from cigri.endpoints.paging import walk
 from cigri.endpoints.tasks import task, task_commands
 from cigri.errors import CigriError, Forbidden, NotFound
 from cigri.identity.callers import AccessScope, Caller
@@ -105,7 +106,7 @@ def _meaning(outcome: Outcome) -> str:
 
 def _commands(grid: InProcessClient, whole: TaskDetail) -> list[TaskCommand]:
     """Where it was last tried first, and nowhere else if it was tried."""
-    told = grid.call(task_commands, campaign_id=whole.task.campaign_id, number=whole.task.number)
+    told = walk(grid, task_commands, campaign_id=whole.task.campaign_id, number=whole.task.number)
     tried = [attempt.cluster for attempt in reversed(whole.attempt_list)]
     return [command for name in dict.fromkeys(tried) for command in told if command.cluster == name] or told
 

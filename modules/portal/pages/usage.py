@@ -68,7 +68,7 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
     ) -> Response:
         caller = site.visitor(request)
         grid = site.grid(caller)
-        full, told = grid.call(cluster_usage, hours=hours), grid.call(figures)
+        full, told = walk(grid, cluster_usage, hours=hours), grid.call(figures)
         rows, groups = _core_hours(grid, days, by)
         return site.show(
             request,
@@ -98,7 +98,7 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
 
 def _core_hours(grid: InProcessClient, days: int, by: str) -> tuple[list[CoreHourRow], tuple[str, ...]]:
     """The rows, and what tells them apart; the endpoint refuses words that tell nothing apart."""
-    used = grid.call(used_work, days=days, apart=by)
+    used = walk(grid, used_work, days=days, apart=by)
     groups = read_groups(by)
     return list_core_hours(used, groups), groups
 

@@ -28,6 +28,7 @@ CigriError
         └── SubmissionFailed   the command says something of its own and fails; the queue tells whether it submitted
 """
 
+import re
 from typing import NamedTuple
 
 LONGEST_MESSAGE = 1000
@@ -55,7 +56,12 @@ class DatabaseCopied(ConfigError):
 
 
 class UsageError(CigriError):
-    """A command was called in a way that cannot be obeyed."""
+    """A command was called in a way that cannot be obeyed; `parameter` is what was wrong, "" if it is no one alone."""
+
+    def __init__(self, message: str, parameter: str = "") -> None:
+        self.parameter = parameter
+        is_named = not parameter or re.match(rf"-*{parameter}\b", message)
+        super().__init__(message if is_named else f"{parameter}: {message}")
 
 
 class DescriptionProblem(NamedTuple):

@@ -86,7 +86,7 @@ def release_campaign(
     """A held or paused campaign goes on, with all its shares and jobs; or its share of a cluster, if that was held."""
     if regardless:
         if cluster:
-            raise UsageError("a campaign waits for others as a whole, not on one cluster")
+            raise UsageError("a campaign waits for others as a whole, not on one cluster", "cluster")
         from cigri.flow import dependencies
 
         released = dependencies.open_regardless(conn, campaign_id, caller)
@@ -137,7 +137,7 @@ def resubmit_tasks(
     from cigri.submission.own_amounts import read_own_amounts, require_admitted
 
     if tasks is not None and (cancelled or len(tasks) > MOST_SPANS):
-        raise UsageError(f"name up to {MOST_SPANS} ranges of tasks, or all that were cancelled")
+        raise UsageError(f"name up to {MOST_SPANS} ranges of tasks, or all that were cancelled", "tasks")
     states = [TaskState.CANCELLED] if cancelled else [TaskState.FAILED]
     chosen = [TaskState.FAILED, TaskState.CANCELLED] if tasks is not None else states
     own = read_own_amounts(mem, walltime)

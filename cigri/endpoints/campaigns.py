@@ -16,6 +16,7 @@ from cigri.api_models.campaigns import (
 from cigri.api_models.failures import ErrorView, FailureGroup
 from cigri.endpoints import Access, read_endpoint
 from cigri.endpoints.paging import FORWARDS, require_limit
+from cigri.endpoints.parameters import about
 from cigri.endpoints.read_cache import once_an_instant, while_unchanged
 from cigri.errors import NotFound, UsageError
 from cigri.estimates.calibration import calibration
@@ -71,7 +72,7 @@ def campaigns(
     search = CampaignSearch(name, project, states, within, _known_order(order), order.startswith("-"))
     return list_campaigns(
         conn,
-        read_ids(ids) if ids else None,
+        _read_ids(ids),
         user=user,
         with_ended=with_ended or bool(states) or within is not None,
         default_scheduler=installation.default_scheduler(),
@@ -81,6 +82,11 @@ def campaigns(
     )
 
 
+def _read_ids(ids: str) -> list[int] | None:
+    with about("ids"):
+        return read_ids(ids) if ids else None
+
+
 def _states(state: str) -> tuple[CampaignState, ...]:
     if state == CLOSED_WORD:
         return CLOSED_CAMPAIGNS
@@ -88,20 +94,21 @@ def _states(state: str) -> tuple[CampaignState, ...]:
         return (CampaignState(state),) if state else ()
     except ValueError:
         known = ", ".join((*CampaignState, CLOSED_WORD))
-        raise UsageError(f"state {state!r}: no campaign is ever in it; there are {known}") from None
+        raise UsageError(f"state {state!r}: no campaign is ever in it; there are {known}", "state") from None
 
 
 def _known_order(order: str) -> str:
     from cigri.flow.views.campaign_search import CAMPAIGN_ORDERS
 
     if order.removeprefix("-") not in CAMPAIGN_ORDERS:
-        raise UsageError(f"order {order!r}: campaigns are sorted by {', '.join(CAMPAIGN_ORDERS)}, backwards with a -")
+        known = ", ".join(CAMPAIGN_ORDERS)
+        raise UsageError(f"order {order!r}: campaigns are sorted by {known}, backwards with a -", "order")
     return order.removeprefix("-")
 
 
 def _days(number: int) -> int:
     if not 0 < number <= MOST_ENDED_DAYS:
-        raise UsageError(f"ended_within {number}: it is a number of days, 1 to {MOST_ENDED_DAYS}")
+        raise UsageError(f"ended_within {number}: it is a number of days, 1 to {MOST_ENDED_DAYS}", "ended_within")
     return number
 
 
@@ -158,7 +165,7 @@ def errors(
     from cigri.flow.views.campaigns import list_errors
 
     require_limit(limit)
-    told = list_errors(conn, read_ids(ids) if ids else None, user=user, after=after, limit=limit)
+    told = list_errors(conn, _read_ids(ids), user=user, after=after, limit=limit)
     return [error if caller.sees(error.user) else error._replace(message="") for error in told]
 
 
@@ -235,5 +242,6 @@ def strip(
     end = find_campaign(conn, campaign_id).total - 1
     last = end if last is None else min(last, end)
     if first < 0 or first > max(0, last):
-        raise UsageError(f"first {first}: the tasks of campaign {campaign_id} have the numbers 0 to {end}, in order")
+        numbers = f"the tasks of campaign {campaign_id} have the numbers 0 to {end}, in order"
+        raise UsageError(f"first {first}: {numbers}", "first")
     return list_cells(conn, campaign_id, first, last)

@@ -51,9 +51,9 @@ def create_challenge(
 
     require_bounds(expires_in, comment)
     if not _NAME.fullmatch(user) or not user.isprintable() or len(user) > LONGEST_NAME:
-        raise UsageError(f"{user[:LONGEST_NAME]!r} is no name of an account")
+        raise UsageError(f"{user[:LONGEST_NAME]!r} is no name of an account", "user")
     if len(host) > LONGEST_HOST or not door.answers_to(host):
-        raise UsageError(f"this grid is not reached as {host[:LONGEST_HOST]!r}; portal.names says how it is")
+        raise UsageError(f"this grid is not reached as {host[:LONGEST_HOST]!r}; portal.names says how it is", "host")
     require_asked_for(user, "tokens", for_root=for_root)
     wanted, nonce = RequestedToken(user, host, scope, expires_in, comment), secrets.token_urlsafe(32)
     with database.begin() as conn:

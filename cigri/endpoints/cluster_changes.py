@@ -7,6 +7,7 @@ from cigri.api_models.clusters import ExcludedNodeView
 from cigri.endpoints import Access, change_endpoint, read_endpoint
 from cigri.endpoints.cursors import KeyPagination, page_of
 from cigri.endpoints.paging import USUAL_ROWS
+from cigri.endpoints.parameters import about
 from cigri.errors import NotFound, UsageError
 from cigri.formats.units import as_instant
 from cigri.identity.callers import AccessScope, Caller
@@ -48,7 +49,7 @@ def drain_cluster(
     from cigri.flow.drains import ClusterDrain, put_drain
 
     if keep < 0:
-        raise UsageError(f"keep {keep}: a number of cores")
+        raise UsageError(f"keep {keep}: a number of cores", "keep")
     deadline = _deadline(conn, _find(conn, cluster), by)
     put_drain(conn, cluster, ClusterDrain(deadline, kill, keep, caller.user))
     return ChangeConfirmation(f"Cluster {cluster} gets no new jobs; what runs is to end by {as_instant(deadline)}")
@@ -61,7 +62,7 @@ def undrain_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> Cha
     from cigri.flow.drains import find_drain
 
     if find_drain(conn, _find(conn, cluster).id) is None:
-        raise UsageError(f"cluster {cluster} is not drained; `cigri cluster enable {cluster}` gives it jobs")
+        raise UsageError(f"cluster {cluster} is not drained; `cigri cluster enable {cluster}` gives it jobs", "cluster")
     clusters.enable_cluster(conn, cluster, enabled=True)
     return ChangeConfirmation(f"Cluster {cluster} gets jobs")
 
@@ -87,7 +88,7 @@ def admit_nodes(conn: "Connection", caller: Caller, *, cluster: str, nodes: list
     here = _find(conn, cluster)
     excluded = {node.node for node in excluded_nodes.list_excluded_nodes(conn, cluster)}
     if strange := sorted(set(_some(nodes)) - excluded):
-        raise UsageError(f"{', '.join(strange)}: not left out; `cigri cluster nodes {cluster}` lists them")
+        raise UsageError(f"{', '.join(strange)}: not left out; `cigri cluster nodes {cluster}` lists them", "nodes")
     excluded_nodes.admit_nodes(conn, here.id, cluster, nodes, caller.user)
     end_node_drains(conn, here.id, nodes)
     return ChangeConfirmation(f"Cluster {cluster}: {', '.join(nodes)} may have jobs again")
@@ -100,7 +101,8 @@ def drain_nodes(conn: "Connection", caller: Caller, *, cluster: str, nodes: list
 
     here = _find(conn, cluster)
     if here.config.in_use.driver == "local":
-        raise UsageError(f"{cluster} is one host, no node of which can be left out: `cigri cluster drain {cluster}`")
+        instead = f"`cigri cluster drain {cluster}`"
+        raise UsageError(f"{cluster} is one host, no node of which can be left out: {instead}", "cluster")
     deadline = _deadline(conn, here, by)
     for node in _some(nodes):
         put_node_drain(conn, here.id, NodeDrainRequest(node, deadline, caller.user))
@@ -110,7 +112,7 @@ def drain_nodes(conn: "Connection", caller: Caller, *, cluster: str, nodes: list
 
 def _some(nodes: list[str]) -> list[str]:
     if not 0 < len(nodes) <= MOST_NODES:
-        raise UsageError(f"nodes: name 1 to {MOST_NODES} of them")
+        raise UsageError(f"nodes: name 1 to {MOST_NODES} of them", "nodes")
     return nodes
 
 
@@ -129,4 +131,5 @@ def _deadline(conn: "Connection", cluster: "ClusterRow", by: str) -> "datetime":
     from cigri.settings.deadlines import read_deadline
 
     notice = max(cluster.config.features.grace_secs_job, find_longest_notice(conn, cluster.id))
-    return read_deadline(by, server_time(conn), cluster.name, notice)
+    with about("by"):
+        return read_deadline(by, server_time(conn), cluster.name, notice)

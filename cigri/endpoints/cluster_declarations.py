@@ -1,5 +1,6 @@
 """What clusters are: declared, changed, forgotten, and whose jobs run there as whom, as operators say it."""
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from cigri.settings.cluster_config import ClusterConfig
 
 CLUSTER_FALLBACK = "CLUSTER_FALLBACK"
-LONGEST_NAME = 64  # characters, of a cluster or a user
+LONGEST_NAME = 64  # characters, of a user
+CLUSTER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 LONGEST_CAUSE = 300
 DECLARED_BY = KeyPagination("declared_clusters", {"standing.name": str})
 
@@ -79,7 +81,7 @@ def declare_cluster(conn: "Connection", _caller: Caller, *, cluster: str, config
     _require_name(cluster)
     checked = _checked(cluster, config)
     if find_cluster(conn, cluster):
-        raise UsageError(f"cluster {cluster} is declared already; `cigri cluster change {cluster}`")
+        raise UsageError(f"cluster {cluster} is declared already; `cigri cluster change {cluster}`", "cluster")
     _put(conn, cluster, checked)
     return ChangeConfirmation(f"Cluster {cluster} is declared; now: cigri cluster test {cluster}")
 
@@ -113,19 +115,20 @@ def map_account(
     from cigri.settings.ssh_address import ACCOUNT
 
     if account and not ACCOUNT.fullmatch(account):
-        raise UsageError(f"{account!r} cannot be the name of an account")
+        raise UsageError(f"{account!r} cannot be the name of an account", "account")
     if account:
         gateway_accounts = {each.config.ssh.account for each in list_every_cluster(conn) if each.config.ssh}
         require_may_map_to(caller, account, gateway_accounts, load().portal.min_mapped_uid)
     if not 0 < len(user) <= LONGEST_NAME or not user.isprintable():
-        raise UsageError(f"{user[:LONGEST_NAME]!r} cannot be the name of a user")
+        raise UsageError(f"{user[:LONGEST_NAME]!r} cannot be the name of a user", "user")
     map_user(conn, cluster, user, account)
     return ChangeConfirmation(f"On {cluster} the jobs of {user} run as {account or user}")
 
 
 def _require_name(cluster: str) -> None:
-    if not 0 < len(cluster) <= LONGEST_NAME or not cluster.isprintable() or "/" in cluster:
-        raise UsageError(f"{cluster[:LONGEST_NAME]!r} cannot be the name of a cluster")
+    if not CLUSTER_NAME.fullmatch(cluster):
+        how = "letters without accents, digits, '.', '_' and '-', 63 at most, a letter or a digit first"
+        raise UsageError(f"{cluster[:LONGEST_NAME]!r} cannot be the name of a cluster: {how}", "cluster")
 
 
 def _checked(cluster: str, config: dict[str, Any]) -> "ClusterConfig":

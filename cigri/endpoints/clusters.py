@@ -69,7 +69,7 @@ def cluster_usage(
     from cigri.flow.views.clusters import list_usage
 
     if not 0 < hours <= LONGEST_PAST:
-        raise UsageError(f"hours {hours}: a number above 0, {LONGEST_PAST:.0f} at most")
+        raise UsageError(f"hours {hours}: a number above 0, {LONGEST_PAST:.0f} at most", "hours")
     past = timedelta(hours=hours)
     since = USAGE_BY.read(after)
     chosen = [cluster.id for cluster in _named(conn, names) if since is None or cluster.name >= since[0]]
@@ -144,14 +144,14 @@ def eligible_queues(
     try:
         requirement = parse_requirement(where, kinds)
     except RequirementError as error:
-        raise UsageError(f"--where: {error}") from None
+        raise UsageError(f"--where: {error}", "where") from None
     return eligible_tree([queue for queue in list_queues(conn, project) if queue.cluster in chosen], requirement, kinds)
 
 
 def _at_once(found: list[ClusterView]) -> list[ClusterView]:
     """Raise UsageError for more clusters than are told by name in one answer."""
     if len(found) > LONGEST_PAGE:
-        raise UsageError(f"names: these are {len(found)} clusters; name {LONGEST_PAGE} at most")
+        raise UsageError(f"names: these are {len(found)} clusters; name {LONGEST_PAGE} at most", "names")
     return found
 
 

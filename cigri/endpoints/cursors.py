@@ -104,4 +104,4 @@ def _instant(value: object) -> Any:
 
 
 def _refusal(why: str) -> UsageError:
-    return UsageError(f"{AFTER}: {why}; take it from the header Link of the page before, or leave it out")
+    return UsageError(f"{why}; take it from the header Link of the page before, or leave it out", AFTER)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from cigri.api_models.events import EventCounts, EventView, FixResult
 from cigri.endpoints import Access, change_endpoint, read_endpoint
 from cigri.endpoints.paging import BACKWARDS, require_limit
+from cigri.endpoints.parameters import about
 from cigri.errors import Forbidden, NotFound, UsageError
 from cigri.formats.id_ranges import format_ids, read_ids
 from cigri.identity.callers import Caller
@@ -72,7 +73,7 @@ def fix_events(
     from cigri.flow.views.failures import count_failed
 
     if not (campaigns or ids or is_global):
-        raise UsageError("fix what? Name campaigns, or events")
+        raise UsageError("fix what? Name campaigns, or ids of events", "campaigns")
     if is_global and not caller.owns_all:
         raise Forbidden(f"events of clusters are fixed by operators only, and you are {caller.user}")
     choice = _chosen(conn, caller, campaigns, ids, is_global, False, is_to_change=True)
@@ -97,8 +98,11 @@ def _chosen(
     from cigri.flow.views.events import EventFilter, list_missing, require_own, require_seen
 
     if is_global and campaigns:
-        raise UsageError("events of clusters and the grid belong to no campaign")
-    campaign_ids, event_ids = (read_ids(text) if text else [] for text in (campaigns, ids))
+        raise UsageError("events of clusters and the grid belong to no campaign", "campaigns")
+    with about("campaigns"):
+        campaign_ids = read_ids(campaigns) if campaigns else []
+    with about("ids"):
+        event_ids = read_ids(ids) if ids else []
     (require_own if is_to_change else require_seen)(conn, campaign_ids, caller)
     choice = EventFilter(caller, campaign_ids, event_ids, is_global, with_closed or bool(event_ids), is_to_change)
     if missing := list_missing(conn, choice):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from cigri.api_models.health import HealthReport, OutageReport
 from cigri.endpoints import Access, read_endpoint
+from cigri.endpoints.parameters import about
 from cigri.formats.id_ranges import read_ids
 from cigri.identity.callers import Caller
 from cigri.presentation.outages import describe_outages, describe_quarantine, describe_unreachable_cluster
@@ -61,7 +62,9 @@ def notices(conn: "Connection", _caller: Caller, *, ids: str = "", user: str = "
     """What keeps campaigns from going on: those named (3,5-7), or all of a user, or all; those that are open."""
     from cigri.flow.views.campaigns import grid_time, list_open
 
-    return OutageReport(grid_time(conn), list_notices(conn, list_open(conn, read_ids(ids) if ids else None, user=user)))
+    with about("ids"):
+        chosen = read_ids(ids) if ids else None
+    return OutageReport(grid_time(conn), list_notices(conn, list_open(conn, chosen, user=user)))
 
 
 def list_notices(conn: "Connection", campaign_ids: Collection[int]) -> list[str]:

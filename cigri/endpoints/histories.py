@@ -12,6 +12,7 @@ from cigri.api_models.histories import (
 )
 from cigri.endpoints import Access, read_endpoint
 from cigri.endpoints.campaigns import find_campaign
+from cigri.endpoints.parameters import about
 from cigri.errors import UsageError
 from cigri.formats.id_ranges import read_ids
 from cigri.identity.callers import Caller
@@ -27,9 +28,10 @@ def rates(conn: "Connection", _caller: Caller, *, campaigns: str) -> list[Throug
     """How fast these campaigns (3,5-7; 100 at most) did tasks in the last day of their life; without archived ones."""
     from cigri.flow.views.campaign_histories import list_rates
 
-    ids = read_ids(campaigns)
+    with about("campaigns"):
+        ids = read_ids(campaigns)
     if len(ids) > MOST_CAMPAIGNS:
-        raise UsageError(f"these are {len(ids)} campaigns; name {MOST_CAMPAIGNS} at most")
+        raise UsageError(f"these are {len(ids)} campaigns; name {MOST_CAMPAIGNS} at most", "campaigns")
     return list_rates(conn, ids)
 
 

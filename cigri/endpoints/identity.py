@@ -47,9 +47,10 @@ def create_token(
 def require_bounds(expires_in: int, comment: str) -> None:
     """Raise UsageError where a token would live too long, or be called what is no line."""
     if not 0 < expires_in <= LONGEST_LIFE:
-        raise UsageError(f"a token lives for {LONGEST_LIFE // DAY} days at most, and for a second at least")
+        most = f"{LONGEST_LIFE // DAY} days at most"
+        raise UsageError(f"a token lives for {most}, and for a second at least", "expires_in")
     if len(comment) > LONGEST_COMMENT or not comment.isprintable():
-        raise UsageError(f"a comment is one line of {LONGEST_COMMENT} characters at most")
+        raise UsageError(f"a comment is one line of {LONGEST_COMMENT} characters at most", "comment")
 
 
 def require_room_for_token(conn: "Connection", user: str) -> None:

@@ -50,9 +50,12 @@ def send_input(
             return InputUploadStatus(sha256, 0, True)
         kept = count_sent(conn, user) + store.arriving(user, besides=sha256)
     if not 0 <= offset <= size or offset + body.size > size:
-        raise UsageError(f"of {size} bytes, {body.size} from {offset} on cannot be")
+        raise UsageError(
+            f"of {size} bytes, {body.size} from {offset} on cannot be", "size" if size < body.size else "offset"
+        )
     if size > limits.largest * MEGABYTE:
-        raise UsageError(f"this input has {as_size(size)}, and one may have {limits.largest} MB (inputs.largest)")
+        most = f"{limits.largest} MB (inputs.largest)"
+        raise UsageError(f"this input has {as_size(size)}, and one may have {most}", "size")
     _require_room(limits, kept + size, "this input", size)
     held = store.add(user, sha256, offset, body.file, size)
     if held < size:
@@ -152,4 +155,4 @@ def _require_sum(sha256: str) -> None:
     from cigri.jdl.inputs import SHA256
 
     if not SHA256.fullmatch(sha256):
-        raise UsageError(f"{sha256[:80]!r} is no SHA-256 of a file: 64 of the digits 0-9 and a-f")
+        raise UsageError(f"{sha256[:80]!r} is no SHA-256 of a file: 64 of the digits 0-9 and a-f", "sha256")

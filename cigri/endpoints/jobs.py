@@ -77,7 +77,7 @@ def outputs(
     from cigri.wrapper import JobKey
 
     if not streams or not STREAMS.keys() >= set(streams):
-        raise UsageError(f"streams: {', '.join(streams) or 'none'}; there are out and err")
+        raise UsageError(f"streams: {', '.join(streams) or 'none'}; there are out and err", "streams")
     found = _find(conn, job_id)
     if not caller.sees(found.user):
         raise NotFound(f"job {job_id} belongs to {found.user}: only {found.user} and operators may read its output")

@@ -7,6 +7,7 @@ from cigri.api_models.metrics import AccountingEntry, GridMetrics, UsedWork
 from cigri.endpoints import Access, read_endpoint
 from cigri.endpoints.cursors import KeyPagination
 from cigri.endpoints.paging import USUAL_ROWS, require_limit
+from cigri.endpoints.parameters import about
 from cigri.errors import UsageError
 from cigri.identity.callers import Caller
 
@@ -67,15 +68,14 @@ def used_work(
     from cigri.flow.accounting import list_used
     from cigri.presentation.usage_groups import read_groups, read_type
 
-    try:
+    with about("apart"):
         groups = read_groups(apart)
+    with about("type"):
         wanted = read_type(type) if type else ""
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     require_limit(limit)
     key = dict(zip(USED_BY.fields, USED_BY.read(after) or (), strict=False))
     if after and any((group in groups) != (key[group] != "") for group in NEVER_EMPTY):
-        raise UsageError("after: it is the cursor of another `apart`; go on with the same, or leave it out")
+        raise UsageError("after: it is the cursor of another `apart`; go on with the same, or leave it out", "after")
     behind = [key[group] for group in groups] if after else None
     return list_used(conn, _days(days, since, until), groups, user, wanted, behind, limit)
 
@@ -84,15 +84,15 @@ def _days(days: int, since: str, until: str) -> "Days":
     from cigri.flow.accounting import Days
 
     if not 0 < days <= MOST_DAYS:
-        raise UsageError(f"days {days}: a number above 0, {MOST_DAYS} at most")
-    first, last = (_day(text) if text else None for text in (since, until))
+        raise UsageError(f"days {days}: a number above 0, {MOST_DAYS} at most", "days")
+    first, last = _day(since, "since"), _day(until, "until")
     if first and last and first > last:
-        raise UsageError(f"the days end on {last}, before they begin on {first}")
+        raise UsageError(f"the days end on {last}, before they begin on {first}", "until")
     return Days(days, first, last)
 
 
-def _day(text: str) -> date:
+def _day(text: str, parameter: str) -> date | None:
     try:
-        return date.fromisoformat(text)
+        return date.fromisoformat(text) if text else None
     except ValueError:
-        raise UsageError(f"{text[:30]!r} is no day: write it as 2026-10-01") from None
+        raise UsageError(f"{text[:30]!r} is no day: write it as 2026-10-01", parameter) from None

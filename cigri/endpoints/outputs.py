@@ -15,6 +15,7 @@ from cigri.endpoints import Access, DeferredResponse, cluster_read_endpoint, rea
 from cigri.endpoints.campaigns import find_campaign
 from cigri.endpoints.jobs import STREAMS
 from cigri.endpoints.paging import Pagination, require_limit
+from cigri.endpoints.parameters import about
 from cigri.errors import NotFound, UsageError
 from cigri.formats.id_ranges import read_ids
 from cigri.formats.units import as_instant
@@ -50,7 +51,7 @@ def written(
 
     require_limit(limit)
     _require_there(conn, caller, campaign_id)
-    chosen = read_ids(numbers) if numbers else None
+    chosen = _read_numbers(numbers) if numbers else None
     placed = list_placed(conn, campaign_id, chosen, failed=failed, after=after, limit=limit)
     return [_written(task) for task in placed]
 
@@ -65,11 +66,11 @@ def fetch_outputs(
     from cigri.wrapper.stream_fetching import StreamLocation
 
     _require_there(conn, caller, campaign_id)
-    chosen, wanted = read_ids(numbers), [STREAMS[stream] for stream in STREAMS if stream in streams]
+    chosen, wanted = _read_numbers(numbers), [STREAMS[stream] for stream in STREAMS if stream in streams]
     if not streams or not STREAMS.keys() >= set(streams):
-        raise UsageError(f"streams: {', '.join(streams) or 'none'}; there are out and err")
+        raise UsageError(f"streams: {', '.join(streams) or 'none'}; there are out and err", "streams")
     if offset < 0 or (offset and len(chosen) * len(wanted) > 1):
-        raise UsageError("offset: it is from 0 on, of one output of one task")
+        raise UsageError("offset: it is from 0 on, of one output of one task", "offset")
     placed, cluster, key = _at_one_place(conn, campaign_id, chosen)
     account = placed[0].local_user
     places = {
@@ -100,7 +101,7 @@ def fetch_files(
     from cigri.wrapper.output_fetching import OutputDirectory, RemoteOutputFile
 
     _require_there(conn, caller, campaign_id)
-    placed, cluster, key = _at_one_place(conn, campaign_id, read_ids(numbers))
+    placed, cluster, key = _at_one_place(conn, campaign_id, _read_numbers(numbers))
     account = placed[0].local_user
     if _is_stored(placed[0]):
         return _from_store(campaign_id, placed, file, offset)
@@ -110,10 +111,10 @@ def fetch_files(
         number, path = _read_file(file)
         here = [parcel for parcel, task in parcels.items() if task.number == number]
         if not here:
-            raise UsageError(f"file: task {number} is none of the numbers {numbers}")
+            raise UsageError(f"file: task {number} is none of the numbers {numbers}", "file")
         known = RemoteOutputFile(here[0], path)
     if offset is not None and (known is None or offset < 0):
-        raise UsageError("offset: it is from 0 on, of a file")
+        raise UsageError("offset: it is from 0 on, of a file", "offset")
 
     def bring(gateway: "ClusterGateway") -> OutputFileContents:
         if known is not None and offset is not None:
@@ -130,6 +131,11 @@ def fetch_files(
     return DeferredResponse(cluster.name, bring)
 
 
+def _read_numbers(numbers: str) -> list[int]:
+    with about("numbers"):
+        return read_ids(numbers)
+
+
 def _from_store(campaign_id: int, placed: "list[OutputLocation]", file: str, offset: int | None) -> OutputFileContents:
     from cigri.installation import stored_outputs
     from cigri.outputs.brought import OutputFile
@@ -140,10 +146,10 @@ def _from_store(campaign_id: int, placed: "list[OutputLocation]", file: str, off
     if file:
         number, path = _read_file(file)
         if number not in attempts:
-            raise UsageError(f"file: task {number} is none of the numbers that are asked for")
+            raise UsageError(f"file: task {number} is none of the numbers that are asked for", "file")
         known = OutputFile(number, attempts[number], path)
     if offset is not None and (known is None or offset < 0):
-        raise UsageError("offset: it is from 0 on, of a file")
+        raise UsageError("offset: it is from 0 on, of a file", "offset")
     if known is not None and offset is not None:
         told = read_stored_rest(place, known, offset, MOST_FETCHED)
     else:
@@ -173,7 +179,7 @@ def _read_file(text: str) -> tuple[int, bytes]:
     number, _, quoted = text.partition("/")
     path = unquote_to_bytes(quoted)
     if not (number.isascii() and number.isdigit() and len(number) < LONGEST_TASK_NUMBER and leads_below(path)):
-        raise UsageError(f"file: {text[:60]!r} is no number/path")
+        raise UsageError(f"file: {text[:60]!r} is no number/path", "file")
     return int(number), path
 
 
@@ -186,16 +192,16 @@ def _at_one_place(
     from cigri.flow.views.outputs import list_placed
 
     if not 0 < len(numbers) <= FETCHED_AT_ONCE:
-        raise UsageError(f"these are {len(numbers)} tasks; 1 to {FETCHED_AT_ONCE} are asked for at once")
+        raise UsageError(f"these are {len(numbers)} tasks; 1 to {FETCHED_AT_ONCE} are asked for at once", "numbers")
     placed = list_placed(conn, campaign_id, numbers, failed=False, after=-1, limit=FETCHED_AT_ONCE)
     if len(placed) < len(numbers):
         missing = sorted(set(numbers) - {task.number for task in placed})
         raise NotFound(f"task {missing[0]} of campaign {campaign_id} has not ended, or never ran, or is none")
     homes = {(task.cluster, task.local_user) for task in placed}
     if len({_is_stored(task) for task in placed}) > 1:
-        raise UsageError("some of these tasks have been collected and some have not: call it again")
+        raise UsageError("some of these tasks have been collected and some have not: call it again", "numbers")
     if len(homes) > 1 and not _is_stored(placed[0]):
-        raise UsageError(f"these tasks ran in {len(homes)} places; ask for those of one cluster at a time")
+        raise UsageError(f"these tasks ran in {len(homes)} places; ask for those of one cluster at a time", "numbers")
     cluster = find_cluster(conn, placed[0].cluster)
     assert cluster is not None  # the job's row refers to it
     return placed, cluster, grid_key(conn)

@@ -53,7 +53,9 @@ def is_last(page: list[Any], limit: int) -> bool:
 def require_limit(limit: int) -> None:
     """Raise UsageError for a page that nobody is told."""
     if not 0 < limit <= LONGEST_PAGE:
-        raise UsageError(f"limit {limit}: a page has 1 to {LONGEST_PAGE} rows; the header Link says how to go on")
+        raise UsageError(
+            f"limit {limit}: a page has 1 to {LONGEST_PAGE} rows; the header Link says how to go on", "limit"
+        )
 
 
 def pages(grid: "EndpointReader", endpoint: "Endpoint[..., list[T]]", limit: int, **asked: Any) -> "Iterator[list[T]]":

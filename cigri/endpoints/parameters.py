@@ -1,5 +1,10 @@
 """What may be asked with: a name means the same wherever it stands. OpenAPI and docs/reference/portal.md tell it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from cigri.errors import UsageError
+
 MEANINGS = {
     "account": "The account of the cluster that runs the jobs; empty: the one of the same name.",
     "address": "Whom to tell, as mail:me@example.org, exec:/path words or webhook:URL, with [END,ERROR] before.",
@@ -91,3 +96,12 @@ MEANINGS = {
     "with_closed": "Closed events, too.",
     "with_ended": "Campaigns that have ended, too.",
 }
+
+
+@contextmanager
+def about(parameter: str) -> Iterator[None]:
+    """Have what is wrong in here, a UsageError or a ValueError, name the parameter."""
+    try:
+        yield
+    except (UsageError, ValueError) as error:
+        raise UsageError(str(error), parameter) from None

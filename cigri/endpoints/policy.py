@@ -9,6 +9,7 @@ from cigri.eligibility.quotas import ALL, EVERY_TYPE, QuotaRule, as_owner
 from cigri.endpoints import Access, change_endpoint, read_endpoint
 from cigri.endpoints.cursors import KeyPagination, page_of
 from cigri.endpoints.paging import USUAL_ROWS
+from cigri.endpoints.parameters import about
 from cigri.errors import UsageError
 from cigri.formats.units import HOUR
 from cigri.identity.callers import AccessScope, Caller
@@ -42,8 +43,10 @@ def set_limit(conn: "Connection", _caller: Caller, *, name: str, capacity: int) 
     from cigri.flow.ceilings import put_limit
     from cigri.jdl.value_types import LIMIT_NAME
 
-    if not LIMIT_NAME.fullmatch(name) or not 0 <= capacity <= LARGEST_INTEGER:
-        raise UsageError("a name has letters, digits, '.', '_', '-'; a capacity is a whole number, 0 or more")
+    if not LIMIT_NAME.fullmatch(name):
+        raise UsageError(f"{name[:60]!r}: a name has letters, digits, '.', '_', '-'", "name")
+    if not 0 <= capacity <= LARGEST_INTEGER:
+        raise UsageError(f"capacity {capacity}: a whole number, 0 or more, at most {LARGEST_INTEGER}", "capacity")
     put_limit(conn, name, capacity)
     return ChangeConfirmation(f"All jobs together may use {capacity} of {name}")
 
@@ -80,7 +83,8 @@ def set_quota(
     """So many cores, jobs and core-hours for the jobs that the rule counts; what was said of it before is replaced."""
     from cigri.flow.quotas import QuotaAmounts, put_quota
 
-    parsed = QuotaRule.parse(rule)
+    with about("rule"):
+        parsed = QuotaRule.parse(rule)
     if core_hours is not None and within is None:
         within = QUOTA_DAYS
     _require_quota(parsed, cores, jobs, core_hours, within)
@@ -98,16 +102,17 @@ def _require_quota(
     from cigri.estimates.clamping import LARGEST_INTEGER
 
     if cores is None and jobs is None and core_hours is None:
-        raise UsageError("a quota says how many cores, jobs or core-hours")
-    if any(number is not None and not 0 <= number <= LARGEST_INTEGER for number in (cores, jobs)):
-        raise UsageError("a quota is a whole number of cores or jobs, 0 or more")
+        raise UsageError("a quota says how many cores, jobs or core-hours", "cores")
+    for number, parameter in ((cores, "cores"), (jobs, "jobs")):
+        if number is not None and not 0 <= number <= LARGEST_INTEGER:
+            raise UsageError(f"a quota is a whole number of {parameter}, 0 or more", parameter)
     if core_hours is not None and not 0 <= core_hours <= LARGEST_CORE_HOURS:
-        raise UsageError(f"core-hours are a number, 0 or more, at most {LARGEST_CORE_HOURS:.0f}")
+        raise UsageError(f"core-hours are a number, 0 or more, at most {LARGEST_CORE_HOURS:.0f}", "core_hours")
     if within is not None and (core_hours is None or not 1 <= within <= LONGEST_WINDOW):
-        raise UsageError(f"days, from 1 to {LONGEST_WINDOW}, say within how many core-hours are counted")
+        raise UsageError(f"days, from 1 to {LONGEST_WINDOW}, say within how many core-hours are counted", "within")
     if core_hours is not None and (rule.queue, rule.type) != (ALL, EVERY_TYPE):
         message = f"core-hours are accounted for neither by queue nor by type: write {ALL} and {EVERY_TYPE} there"
-        raise UsageError(message)
+        raise UsageError(message, "rule")
 
 
 @change_endpoint("/quotas/remove", Access.OPERATOR, AccessScope.OPERATE)
@@ -115,7 +120,8 @@ def remove_quota(conn: "Connection", _caller: Caller, *, rule: str, cluster: str
     """That one is gone; others stay."""
     from cigri.flow import quotas
 
-    parsed = QuotaRule.parse(rule)
+    with about("rule"):
+        parsed = QuotaRule.parse(rule)
     quotas.remove_quota(conn, parsed, cluster)
     return ChangeConfirmation(f"{_capital(as_owner(parsed))} has no quota{_on(cluster)} any more")
 
@@ -137,7 +143,7 @@ def set_target(
     from cigri.flow.affinities_and_targets import Principal, put_target
 
     if not (isfinite(share) and 0 < share <= LARGEST_SHARE):
-        raise UsageError(f"a share is a number above 0, at most {LARGEST_SHARE:.0f}; 2 is twice as much as 1")
+        raise UsageError(f"a share is a number above 0, at most {LARGEST_SHARE:.0f}; 2 is twice as much as 1", "share")
     put_target(conn, Principal(kind, name), share)
     return ChangeConfirmation(f"{name} has the target {share:g}")
 
@@ -183,7 +189,7 @@ def set_grid_priority(conn: "Connection", _caller: Caller, *, campaign_id: int, 
     from cigri.flow.campaigns import set_priority
 
     if abs(priority) > LARGEST_PRIORITY:
-        raise UsageError(f"a priority lies between -{LARGEST_PRIORITY} and {LARGEST_PRIORITY}")
+        raise UsageError(f"a priority lies between -{LARGEST_PRIORITY} and {LARGEST_PRIORITY}", "priority")
     set_priority(conn, campaign_id, priority)
     return ChangeConfirmation(f"Campaign {campaign_id} has priority {priority}")
 

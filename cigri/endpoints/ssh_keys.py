@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from cigri.api_models.ssh_keys import SshKeyView
 from cigri.endpoints import Access, change_endpoint, read_endpoint
 from cigri.endpoints.paging import FORWARDS, USUAL_ROWS, require_limit
+from cigri.endpoints.parameters import about
 from cigri.errors import Forbidden, NotFound
 from cigri.identity.callers import SUPERUSER, AccessScope, Caller, require_asked_for, require_may_create_token
 
@@ -25,7 +26,9 @@ def add_key(
     require_may_create_token(caller, AccessScope.READ, WHAT, "gridtoken keys add", for_root=for_root or bool(user))
     _require_account(caller, user)
     require_asked_for(user or caller.user, WHAT, for_root=for_root)
-    return put_key(conn, user or caller.user, read_public_key(public_key))
+    with about("public_key"):
+        key = read_public_key(public_key)
+    return put_key(conn, user or caller.user, key)
 
 
 @read_endpoint("/ssh-keys", Access.EVERYBODY, FORWARDS)

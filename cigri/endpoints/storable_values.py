@@ -1,5 +1,6 @@
 """What the database holds of numbers and texts: endpoints are asked with nothing else."""
 
+import re
 from collections.abc import Mapping
 
 from cigri.errors import UsageError
@@ -15,7 +16,8 @@ def require_storable(asked: Mapping[str, object]) -> None:
         raise UsageError("what is asked is nested too deeply") from None
     if found is not None:
         place, why = found
-        raise UsageError(f"{place.removeprefix('.')}: {why}")
+        place = place.removeprefix(".")
+        raise UsageError(f"{place}: {why}", re.split(r"[.\[]", place)[0])
 
 
 def _find_fault(value: object) -> tuple[str, str] | None:

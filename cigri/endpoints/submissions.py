@@ -12,6 +12,7 @@ from cigri.api_models.submissions import AddedTasks, BackendOptionTableView, Che
 from cigri.endpoints import Access, BackgroundCalculation, calculation_endpoint, read_endpoint, upload_endpoint
 from cigri.endpoints.cursors import KeyPagination, page_of
 from cigri.endpoints.paging import USUAL_ROWS
+from cigri.endpoints.parameters import about
 from cigri.endpoints.request_bodies import SpooledBody, SpooledLines
 from cigri.errors import DescriptionError, UsageError
 from cigri.identity.callers import Caller
@@ -177,7 +178,7 @@ def simulate_campaigns(
 
 def _require_key(key: str) -> None:
     if len(key) > LONGEST_KEY:
-        raise UsageError(f"key: has more than {LONGEST_KEY} characters")
+        raise UsageError(f"key: has more than {LONGEST_KEY} characters", "key")
 
 
 def _require_place(sent_from: str) -> None:
@@ -196,7 +197,7 @@ def _examine(
     counts = lines or [body.count]
     if len(counts) > MOST_CAMPAIGNS_SENT or min(counts) < 1 or sum(counts) != body.count:
         at_most = f"at most {MOST_CAMPAIGNS_SENT} numbers from 1 on"
-        raise UsageError(f"lines: {body.count} lines were sent; say how many each campaign has, {at_most}")
+        raise UsageError(f"lines: {body.count} lines were sent; say how many each campaign has, {at_most}", "lines")
     first, stages, campaigns = 0, dict[str, int](), []
     for count in counts:
         remarks, beside, described = (
@@ -244,5 +245,6 @@ def backend_options(
     from cigri.flow.clusters import list_every_cluster
     from cigri.submission.backend_options import tables
 
-    found = tables({cluster.name: cluster.config for cluster in list_every_cluster(conn)}, clusters or [])
+    with about("clusters"):
+        found = tables({cluster.name: cluster.config for cluster in list_every_cluster(conn)}, clusters or [])
     return page_of(found, BACKEND_OPTIONS_BY, after, limit)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from cigri.api_models.subscriptions import CreatedSubscription, RotatedSecret, SubscriptionView
 from cigri.endpoints import Access, change_endpoint, read_endpoint
 from cigri.endpoints.paging import FORWARDS, USUAL_ROWS, require_limit
-from cigri.errors import CigriError, UsageError
+from cigri.endpoints.parameters import about
+from cigri.errors import CigriError
 from cigri.identity.callers import AccessScope, Caller
 from cigri.states import Channel, Severity
 
@@ -79,10 +80,8 @@ def _wish(address: str, severity: Severity | None) -> "SubscriptionRequest":
     from cigri.formats.subscriptions import read_subscribing
     from cigri.settings.loading import load
 
-    try:
+    with about("address"):
         wish = read_subscribing(address, severity)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     settings = load().notify
     if wish.channel is Channel.MAIL and not settings.smtp:
         raise CigriError("this grid sends no mail: its operator has not set notify.smtp")

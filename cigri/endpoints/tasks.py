@@ -58,7 +58,7 @@ def found_tasks(
     if parameter and not caller.sees(found.user):
         raise Forbidden(f"the parameters of campaign {campaign_id} are not yours: search without them")
     if order not in ("number", "-number"):
-        raise UsageError(f"order {order!r}: tasks are sorted by number, or backwards by -number")
+        raise UsageError(f"order {order!r}: tasks are sorted by number, or backwards by -number", "order")
     is_descending = order == "-number"
     if after is not None:
         first, last = (first, after - 1) if is_descending else (max(first, after + 1), last)
@@ -132,7 +132,7 @@ def _task_state(word: str) -> TaskState | None:
     try:
         return TaskState(word)
     except ValueError:
-        raise UsageError(f"state {word!r}: no task is ever in it; there are {', '.join(TaskState)}") from None
+        raise UsageError(f"state {word!r}: no task is ever in it; there are {', '.join(TaskState)}", "state") from None
 
 
 def _cluster_id(conn: "Connection", name: str) -> int | None:

@@ -44,7 +44,7 @@ class ProblemDetails(BaseModel):
     status: int = Field(description="The status of the answer.")
     detail: str = Field(description="What is wrong and what to do, as a command says it.")
     problems: list[ProblemLocation] | None = Field(
-        None, description="Each thing that is wrong, where there may be many."
+        None, description="Each thing that is wrong, where it is known which: fields and parameters."
     )
 
 

@@ -90,6 +90,8 @@ def _ours(_request: Request, error: Any) -> Response:
     more = {}
     if isinstance(error, DescriptionError):
         more["problems"] = [problem._asdict() for problem in error.problems]
+    if isinstance(error, UsageError) and error.parameter:
+        more["problems"] = [{"place": error.parameter, "message": str(error), "hint": ""}]
     answer = problem(status, type(error).__name__, str(error), **more)
     if isinstance(error, TooManyRequests):
         answer.headers["Retry-After"] = ASKED_AGAIN

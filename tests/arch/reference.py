@@ -48,7 +48,8 @@ The socket of a site is `/run/cigri/portal.sock`. Every path, and who may ask it
 Commands ask the same; their `--json` is the body of the answer: [json.md](json.md) tells every field by command, this
 page by type. `/openapi.json` says the same to programs: each operation is called as in the audit trail. What goes wrong
 comes as `application/problem+json`, whose `detail` is the sentence that a command shows, and whose `type` leads to a
-page that says what this kind of problem is.
+page that says what this kind of problem is. Where one parameter or field is wrong, `detail` begins with its name, and
+`place` in `problems` is that name.
 
 HEAD is answered as GET is, without the body. Each answer to a GET has an `ETag`: who names it in `If-None-Match` gets
 304, and no body, until the answer is another one.

@@ -88,6 +88,9 @@ class Endpoint(Generic[P, R]):
     created: "Callable[[Any, Mapping[str, Any]], str] | None" = None
     """Where that is which was made, as seen from the path, by the answer and what was asked; None: nothing was."""
 
+    sends_description: bool = False
+    """Of an upload: whether what is sent begins with the description of a campaign."""
+
     @property
     def name(self) -> str:
         """As in the audit trail and in OpenAPI."""
@@ -180,10 +183,19 @@ def upload_endpoint(
     *,
     created: "Callable[[Any, Mapping[str, Any]], str] | None" = None,
     most_rows: int | None = None,
+    sends_description: bool = False,
 ) -> "Callable[[Callable[Concatenate[Database, Caller, SpooledBody, P], R]], UploadEndpoint[P, R]]":
     """An endpoint to which a SpooledBody is sent; its parameters stand in the query."""
     return lambda function: UploadEndpoint(
-        "POST", path, may, scope, function, function.__annotations__["return"], None, most_rows, created=created
+        "POST",
+        path,
+        may,
+        scope,
+        function,
+        function.__annotations__["return"],
+        most_rows=most_rows,
+        created=created,
+        sends_description=sends_description,
     )
 
 
@@ -201,8 +213,10 @@ def calculation_endpoint(
 ) -> Callable[
     ["Callable[Concatenate[Database, Caller, SpooledBody, P], BackgroundCalculation[R]]"], "UploadEndpoint[P, R]"
 ]:
-    """As `upload_endpoint`, of what takes some seconds: the portal says 202 until it is done."""
-    return lambda function: UploadEndpoint("POST", path, may, AccessScope.SUBMIT, function, answer, may_defer=True)
+    """As `upload_endpoint`, of descriptions and what takes some seconds: the portal says 202 until it is done."""
+    return lambda function: UploadEndpoint(
+        "POST", path, may, AccessScope.SUBMIT, function, answer, may_defer=True, sends_description=True
+    )
 
 
 def list_endpoints() -> Iterator[Endpoint[..., Any]]:

@@ -41,7 +41,7 @@ def _stages_place(made: list[SubmittedCampaign], _asked: "Mapping[str, Any]") ->
     return f"../campaigns?ids={','.join(str(one.id) for one in made)}"
 
 
-@upload_endpoint("/campaigns", Access.EVERYBODY, created=_campaign_place)
+@upload_endpoint("/campaigns", Access.EVERYBODY, created=_campaign_place, sends_description=True)
 def submit_campaign(
     database: "Database",
     caller: Caller,
@@ -73,7 +73,7 @@ def submit_campaign(
     return store(database, caller, examined, remarks.notes, sent, sent_from)
 
 
-@upload_endpoint("/campaigns/check", Access.EVERYBODY)
+@upload_endpoint("/campaigns/check", Access.EVERYBODY, sends_description=True)
 def check_campaign(
     database: "Database",
     caller: Caller,
@@ -95,7 +95,9 @@ def check_campaign(
     return checked(examined, remarks, caller.user)
 
 
-@upload_endpoint("/campaigns/stages", Access.EVERYBODY, created=_stages_place, most_rows=MOST_CAMPAIGNS_SENT)
+@upload_endpoint(
+    "/campaigns/stages", Access.EVERYBODY, created=_stages_place, most_rows=MOST_CAMPAIGNS_SENT, sends_description=True
+)
 def submit_stages(
     database: "Database",
     caller: Caller,
@@ -126,7 +128,7 @@ def submit_stages(
     return store_stages(database, caller, [(examined, remarks.notes) for examined, remarks in stages], sent, sent_from)
 
 
-@upload_endpoint("/campaigns/stages/check", Access.EVERYBODY, most_rows=MOST_CAMPAIGNS_SENT)
+@upload_endpoint("/campaigns/stages/check", Access.EVERYBODY, most_rows=MOST_CAMPAIGNS_SENT, sends_description=True)
 def check_stages(
     database: "Database",
     caller: Caller,

@@ -3,7 +3,18 @@
 import re
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationInfo, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from cigri.jdl.problems import did_you_mean, invalid_value, unexpected_value
 from cigri.jdl.value_types import line
@@ -52,6 +63,9 @@ def _required(value: object) -> object:
 ENDINGS = {AfterWhen.SUCCESS: "well", AfterWhen.END: "in some way", AfterWhen.FAILURE: "with failures"}
 
 
+_WrittenTolerance = Annotated[int, Field(ge=0)] | str
+
+
 class After(BaseModel):
     """A campaign that has to end before: all of it, or, for each task, the task of the same number."""
 
@@ -62,7 +76,11 @@ class After(BaseModel):
     campaign: Annotated[int | str, BeforeValidator(_required)]
     tasks: Literal["all", "same"] = "all"
     when: AfterWhen = AfterWhen.SUCCESS
-    tolerance: Annotated[Tolerance, BeforeValidator(_tolerance)] = Tolerance()
+    tolerance: Annotated[Tolerance, BeforeValidator(_tolerance, json_schema_input_type=_WrittenTolerance)] = Tolerance()
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"anyOf": [{"type": "string", "minLength": 1}, {"type": "integer", "minimum": 1}, handler(schema)]}
 
     @model_validator(mode="before")
     @classmethod
@@ -125,5 +143,8 @@ def _once(after: tuple[After, ...], info: ValidationInfo) -> tuple[After, ...]:
     return after
 
 
-Afters = Annotated[tuple[After, ...], BeforeValidator(_listed), AfterValidator(_once)]
+_WrittenAfters = Annotated[list[After], Field(max_length=MOST_REQUIRED)] | After | None
+Afters = Annotated[
+    tuple[After, ...], BeforeValidator(_listed, json_schema_input_type=_WrittenAfters), AfterValidator(_once)
+]
 """Stands after `campaign_type` in a model."""

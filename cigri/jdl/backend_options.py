@@ -34,4 +34,6 @@ def _word(name: object, value: object) -> str:
     return f"-{name}{value}" if len(name) == 1 else f"--{name}={value}"
 
 
-BackendWords = Annotated[tuple[Line, ...], BeforeValidator(_words)]
+BackendWords = Annotated[
+    tuple[Line, ...], BeforeValidator(_words, json_schema_input_type=list[Line] | str | dict[str, str | int])
+]

@@ -38,7 +38,10 @@ class CheckpointSettings(OptionalSettings):
 
     signal: Annotated[Line, AfterValidator(_signal)] = "USR2"
     before_walltime: Seconds = 120
-    period: Annotated[int | Literal["never"], BeforeValidator(_period)] | None = None
+    period: (
+        Annotated[int | Literal["never"], BeforeValidator(_period, json_schema_input_type=Seconds | Literal["never"])]
+        | None
+    ) = None
 
 
 def _fits(checkpoint: CheckpointSettings | None, info: ValidationInfo) -> CheckpointSettings | None:
@@ -49,5 +52,9 @@ def _fits(checkpoint: CheckpointSettings | None, info: ValidationInfo) -> Checkp
     return checkpoint
 
 
-CheckpointOrNone = Annotated[CheckpointSettings | None, BeforeValidator(wish), AfterValidator(_fits)]
+CheckpointOrNone = Annotated[
+    CheckpointSettings | None,
+    BeforeValidator(wish, json_schema_input_type=CheckpointSettings | bool | None),
+    AfterValidator(_fits),
+]
 """Stands after `walltime` in a model."""

@@ -77,5 +77,9 @@ def _apart(inputs: tuple[InputFile, ...], info: ValidationInfo) -> tuple[InputFi
     return inputs
 
 
-Inputs = Annotated[tuple[InputFile, ...], BeforeValidator(_read), AfterValidator(_apart)]
+Inputs = Annotated[
+    tuple[InputFile, ...],
+    BeforeValidator(_read, json_schema_input_type=Annotated[list[InputFile], Field(max_length=MOST_INPUTS)]),
+    AfterValidator(_apart),
+]
 """Stands after `checkpoint` and `idempotent` in a model."""

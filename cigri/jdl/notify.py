@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from cigri.formats.subscriptions import HOW_SUBSCRIPTION, SubscriptionRequest, read_subscribing
 from cigri.jdl.problems import invalid_value, unexpected_value
@@ -32,4 +32,7 @@ def _read(value: object) -> SubscriptionRequest:
         raise invalid_value(str(error)) from None
 
 
-Notify = Annotated[tuple[SubscriptionRequest, ...], BeforeValidator(_told)]
+Notify = Annotated[
+    tuple[SubscriptionRequest, ...],
+    BeforeValidator(_told, json_schema_input_type=Annotated[list[str], Field(max_length=MOST_ADDRESSES)] | str),
+]

@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
 from cigri.jdl.amounts import read_amount
 from cigri.jdl.optional_settings import OptionalSettings
@@ -43,6 +43,9 @@ def _megabytes(value: object) -> int:
     return amount
 
 
+_WrittenMegabytes = Annotated[float, Field(gt=0)] | Annotated[str, Field(min_length=1)]
+
+
 class CollectSettings(OptionalSettings):
     """When outputs are brought: after a success only, or however the task has ended; and where to, if by themselves.
 
@@ -53,7 +56,7 @@ class CollectSettings(OptionalSettings):
 
     to: Annotated[Line, AfterValidator(_destination)] | None = None
     when: Literal["success", "end"] = "success"
-    max: Annotated[int, BeforeValidator(_megabytes)] | None = None
+    max: Annotated[int, BeforeValidator(_megabytes, json_schema_input_type=_WrittenMegabytes)] | None = None
     keep: Seconds | None = None
 
 
@@ -105,7 +108,9 @@ def _fits(outputs: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
 
 
 Outputs = Annotated[
-    tuple[Annotated[Text, AfterValidator(_pattern)], ...], BeforeValidator(_patterns), AfterValidator(_fits)
+    tuple[Annotated[Text, AfterValidator(_pattern)], ...],
+    BeforeValidator(_patterns, json_schema_input_type=Annotated[list[Text], Field(max_length=MOST_PATTERNS)] | str),
+    AfterValidator(_fits),
 ]
 """Stands after `checkpoint` and `idempotent` in a model."""
 

@@ -3,7 +3,7 @@
 import math
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from cigri.jdl.optional_settings import OptionalSettings, wish
 from cigri.jdl.problems import invalid_value, unexpected_value
@@ -28,13 +28,18 @@ def _few(value: int) -> int:
     return value
 
 
+_WrittenShare = Annotated[float, Field(gt=0, le=1)] | str
+
+
 class ReplicationSettings(OptionalSettings):
     """What replicas may burn, as a share of the core-seconds used so far, and how many a task has at a time."""
 
     usual: ClassVar[str] = "budget"
 
-    budget: Annotated[float, BeforeValidator(_share)] = 0.05
+    budget: Annotated[float, BeforeValidator(_share, json_schema_input_type=_WrittenShare)] = 0.05
     max_replicas: Annotated[Positive, AfterValidator(_few)] = 1
 
 
-ReplicationOrNone = Annotated[ReplicationSettings | None, BeforeValidator(wish)]
+ReplicationOrNone = Annotated[
+    ReplicationSettings | None, BeforeValidator(wish, json_schema_input_type=ReplicationSettings | bool | None)
+]

@@ -7,7 +7,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from cigri.jdl.amounts import read_amount
 from cigri.jdl.problems import invalid_value, unexpected_value
@@ -30,9 +32,14 @@ def _cores(value: object) -> object:
     return value
 
 
+_WrittenAmount = Annotated[float, Field(ge=0)] | Annotated[str, Field(min_length=1)]
 Cores = Annotated[Positive, BeforeValidator(_cores)]
-SizeField = Annotated[int | str, BeforeValidator(partial(read_amount, is_size=True))]
-Count = Annotated[int | str, BeforeValidator(partial(read_amount, is_size=False))]
+SizeField = Annotated[
+    int | str, BeforeValidator(partial(read_amount, is_size=True), json_schema_input_type=_WrittenAmount)
+]
+Count = Annotated[
+    int | str, BeforeValidator(partial(read_amount, is_size=False), json_schema_input_type=_WrittenAmount)
+]
 """A number, or a formula of which each task makes its own."""
 
 _LEVEL = re.compile(r"(\w+)=(\w+)")
@@ -54,6 +61,11 @@ class JobResources(BaseModel):
     tmp: SizeField = 0
     native: tuple[Line, ...] = ()
     __pydantic_extra__: dict[str, Count]
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        in_words = {"type": "string", "minLength": 1, "maxLength": LONGEST_LINE}
+        return {"anyOf": [in_words, {"type": "array", "items": in_words, "minItems": 1}, handler(schema)]}
 
     @model_validator(mode="before")
     @classmethod

@@ -60,5 +60,11 @@ def _apart(wanted: TaskInputs | None, info: ValidationInfo) -> TaskInputs | None
     return wanted
 
 
-TaskInputsOrNone = Annotated[TaskInputs | None, BeforeValidator(_read), AfterValidator(_apart)]
+TaskInputsOrNone = Annotated[
+    TaskInputs | None,
+    BeforeValidator(
+        _read, json_schema_input_type=TaskInputs | Annotated[list[None] | dict[str, None], Field(max_length=0)] | None
+    ),
+    AfterValidator(_apart),
+]
 """Stands after `checkpoint`, `idempotent` and `inputs` in a model."""

@@ -2,12 +2,12 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import time
 from decimal import Decimal
 from typing import Annotated, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from cigri.estimates.clamping import LARGEST_INTEGER
 from cigri.formats.priority import HOW_PRIORITY, MOST_PRIORITY
@@ -28,6 +28,12 @@ _TYPES = re.compile(r"\s*timesharing=[^,]*,[^,]*|[^,]+")
 _HOME_INSIDE = re.compile(r"(?<!^)(?<!\$)\{HOME\}")
 
 JobType = Literal["best-effort", "normal", "semi-best-effort", "nightly"]
+
+
+def in_any_case(words: Iterable[str]) -> str:
+    """A pattern of these words, with blanks around them, for readers that know no flags."""
+    cased = ("".join(f"[{c.upper()}{c}]" if c.isalpha() else re.escape(c) for c in word) for word in words)
+    return rf"^\s*({'|'.join(cased)})\s*$"
 
 
 def unsendable(text: str) -> str:
@@ -199,19 +205,39 @@ def _directory(value: str) -> str:
     return value
 
 
-Text = Annotated[str, BeforeValidator(_text)]
-Line = Annotated[str, BeforeValidator(line)]
-Name = Annotated[str, BeforeValidator(line), AfterValidator(_filled)]
-Natural = Annotated[int, BeforeValidator(whole(0))]
-Positive = Annotated[int, BeforeValidator(whole(1))]
-Priority = Annotated[int, BeforeValidator(_priority)]
-Seconds = Annotated[int, BeforeValidator(whole_seconds)]
-BooleanField = Annotated[bool, BeforeValidator(truth)]
-Lines = Annotated[tuple[Text, ...], BeforeValidator(_several_lines)]
-TypeOfJobs = Annotated[JobType, BeforeValidator(_job_type)]
-TypesOfJobs = Annotated[tuple[Annotated[Line, AfterValidator(_filled)], ...], BeforeValidator(_types)]
+# How each may be written, beside what reads it: the schema of a description is made of these.
+
+_Digits = Annotated[str, Field(pattern=r"^\s*[+-]?[0-9]{1,18}\s*$")]
+_WrittenText = str | int
+_WrittenLine = Annotated[str, Field(max_length=LONGEST_LINE)] | int
+_WrittenName = Annotated[str, Field(min_length=1, max_length=LONGEST_LINE)] | int
+_WrittenNatural = Annotated[int, Field(ge=0, le=LARGEST_INTEGER)] | _Digits
+_WrittenPositive = Annotated[int, Field(ge=1, le=LARGEST_INTEGER)] | _Digits
+_WrittenPriority = Annotated[int, Field(ge=-MOST_PRIORITY, le=MOST_PRIORITY)] | _Digits
+_WrittenSeconds = Annotated[float, Field(gt=0, le=LARGEST_INTEGER)] | Annotated[str, Field(min_length=1)]
+_WrittenTruth = bool | Annotated[str, Field(pattern=in_any_case(("true", "false", "")))]
+_WrittenType = Annotated[str, Field(pattern=in_any_case((*get_args(JobType), "besteffort", "semi-besteffort")))]
+
+Text = Annotated[str, BeforeValidator(_text, json_schema_input_type=_WrittenText)]
+Line = Annotated[str, BeforeValidator(line, json_schema_input_type=_WrittenLine)]
+Name = Annotated[str, BeforeValidator(line, json_schema_input_type=_WrittenName), AfterValidator(_filled)]
+Natural = Annotated[int, BeforeValidator(whole(0), json_schema_input_type=_WrittenNatural)]
+Positive = Annotated[int, BeforeValidator(whole(1), json_schema_input_type=_WrittenPositive)]
+Priority = Annotated[int, BeforeValidator(_priority, json_schema_input_type=_WrittenPriority)]
+Seconds = Annotated[int, BeforeValidator(whole_seconds, json_schema_input_type=_WrittenSeconds)]
+BooleanField = Annotated[bool, BeforeValidator(truth, json_schema_input_type=_WrittenTruth)]
+Lines = Annotated[tuple[Text, ...], BeforeValidator(_several_lines, json_schema_input_type=list[Text] | str)]
+TypeOfJobs = Annotated[JobType, BeforeValidator(_job_type, json_schema_input_type=_WrittenType)]
+TypesOfJobs = Annotated[
+    tuple[Annotated[Line, AfterValidator(_filled)], ...],
+    BeforeValidator(_types, json_schema_input_type=list[Line] | str),
+]
 Variable = Annotated[str, AfterValidator(_variable)]
 Limits = Annotated[dict[Annotated[Text, AfterValidator(_limit_name)], Positive], BeforeValidator(_mapping)]
 Environment = Annotated[dict[Variable, Annotated[Text, AfterValidator(_variable_value)]], BeforeValidator(_mapping)]
-CommandLine = Annotated[str, BeforeValidator(_printed), AfterValidator(_command_line)]
-Directory = Annotated[str, BeforeValidator(line), AfterValidator(_directory)]
+CommandLine = Annotated[
+    str,
+    BeforeValidator(_printed, json_schema_input_type=Annotated[str, Field(min_length=1)] | int),
+    AfterValidator(_command_line),
+]
+Directory = Annotated[str, BeforeValidator(line, json_schema_input_type=_WrittenLine), AfterValidator(_directory)]

@@ -14,12 +14,14 @@ from pydantic import BaseModel, Field, create_model
 
 from cigri.endpoints import Endpoint, list_endpoints
 from cigri.formats.json_values import inlined
+from cigri.jdl.json_schema import description_schemas
 from modules.portal.problem_details import MEDIA_TYPE, PROBLEM_ADVICE, STATUS_BY_ERROR
 
 DESCRIPTION = """\
 Who you are, the kernel says on the unix socket; elsewhere a token does, as `gridtoken create` or the signature of a
 challenge makes it, or a reverse proxy that the operator trusts. Times are ISO 8601 with their offset, durations
 seconds, rates tasks per hour."""
+SCHEMA_PLACE = "#/components/schemas/{model}"
 BEARER_SCHEME = {
     "type": "http",
     "scheme": "bearer",
@@ -84,10 +86,11 @@ def describe(app: FastAPI) -> None:
     routes = app.openapi
 
     def openapi() -> dict[str, Any]:
-        described, place = routes(), "#/components/schemas/{model}"
-        schemas = ProblemDetails.model_json_schema(ref_template=place)
+        described = routes()
+        schemas = ProblemDetails.model_json_schema(ref_template=SCHEMA_PLACE)
         components = described["components"]
         components["schemas"] |= {**schemas.pop("$defs"), ProblemDetails.__name__: schemas}
+        components["schemas"] |= description_schemas(SCHEMA_PLACE)
         components["securitySchemes"] = {"token": BEARER_SCHEME}
         components["responses"] = _refusals()
         named = {status: {"$ref": f"#/components/responses/{status}"} for status in components["responses"]}

@@ -1,15 +1,18 @@
 """What is asked is checked by its types; what is unknown is refused; and errors say what to do."""
 
+import json
 from collections.abc import Mapping
 from http.client import HTTPMessage
 from inspect import Parameter, signature
 from typing import NamedTuple, get_type_hints
 
+import jsonschema_rs
 import pytest
 
 from cigri import endpoints
-from cigri.endpoints import Access, Endpoint
+from cigri.endpoints import API, Access, Endpoint
 from cigri.endpoints.parameters import MEANINGS
+from cigri.endpoints.portal_client import STREAM
 from cigri.identity.unix_sockets import UnixSocketConnection
 from tests.factories import a_campaign, a_cluster
 from tests.portal.conftest import Served
@@ -167,3 +170,28 @@ def test_the_type_of_a_problem_leads_to_a_page(kind: str, status: int, says: str
 
 def test_a_kind_of_problem_that_there_is_not_is_not_found(portal: Served) -> None:
     assert plain(portal, "GET", "/problems/Nothing", {"Accept": "text/html"}).status == 404
+
+
+SUBMISSIONS = ("submit_campaign", "check_campaign", "simulate_campaigns", "submit_stages", "check_stages")
+
+
+def test_the_body_of_a_submission_is_described(portal: Served) -> None:
+    """By a schema, the example of which is one, and is taken; other uploads are what they are."""
+    told = portal.get("/openapi.json").body
+    bodies = {
+        operation["operationId"]: operation["requestBody"]["content"][STREAM]
+        for path in told["paths"].values()
+        for operation in path.values()
+        if STREAM in operation.get("requestBody", {}).get("content", {})
+    }
+    for name in SUBMISSIONS:
+        schema = jsonschema_rs.validator_for({**bodies[name]["schema"], "components": told["components"]})
+        assert schema.is_valid(bodies[name]["example"])
+        assert not schema.is_valid(bodies[name]["example"] | {"walltime": -1})
+    assert {name for name, body in bodies.items() if body["schema"] == {"type": "string"}} == bodies.keys() - {
+        *SUBMISSIONS
+    }
+    example = json.dumps(bodies["check_campaign"]["example"])
+    said = portal.request("POST", f"{API}/campaigns/check", example, headers={"Content-Type": STREAM})
+    assert said.status == 200, said.body
+    assert [problem["place"] for problem in said.body["problems"]] == ["clusters.dahu", "clusters.luke"], said.body

@@ -10,6 +10,37 @@ from cigri.states import JobKind, JobState, KillReason, Outcome
 from cigri.wrapper.termination_cost import TerminationCost
 
 
+class ClusterJobView(NamedTuple):
+    """A job that lives on a cluster, in a line."""
+
+    id: int
+    """The job's number."""
+    campaign_id: int
+    """Its campaign."""
+    user: str
+    """Whose it is."""
+    kind: JobKind
+    """Whether it carries tasks, or is a prologue or an epilogue."""
+    state: JobState
+    """Where it stands in its life; it has not ended."""
+    is_held: bool
+    """Whether it is to stand still, by itself or with its campaign."""
+    width: int
+    """Its cores."""
+    walltime: int
+    """Seconds that it may take."""
+    remote_id: str | None
+    """Its number in the batch system; null: it was not submitted yet."""
+    node: str | None
+    """The node that it runs on; null: it does not run, or nobody said where."""
+    created_at: datetime
+    """When the grid made it."""
+    submitted_at: datetime | None
+    """When it was submitted."""
+    started_at: datetime | None
+    """When it began to run."""
+
+
 class JobView(NamedTuple):
     """A job."""
 

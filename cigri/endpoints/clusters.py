@@ -13,9 +13,10 @@ from cigri.api_models.clusters import (
     NodePropertyView,
     QueueProperties,
 )
+from cigri.api_models.jobs import ClusterJobView
 from cigri.endpoints import Access, read_endpoint
 from cigri.endpoints.cursors import KeyPagination, page_of
-from cigri.endpoints.paging import AFTER, LONGEST_PAGE, USUAL_ROWS, Pagination, require_limit
+from cigri.endpoints.paging import AFTER, FORWARDS, LONGEST_PAGE, USUAL_ROWS, Pagination, require_limit
 from cigri.errors import NotFound, RequirementError, UsageError
 from cigri.identity.callers import Caller
 from cigri.requirements import Kinds, Requirement, judge_all
@@ -88,6 +89,17 @@ def cluster_day(conn: "Connection", _caller: Caller, *, cluster: str) -> Cluster
     found = _named(conn, [cluster])[0]
     sessions = sessions_on(conn, found.id) if read_heartbeats(conn).has_almighty else {}
     return ClusterDayReport(status_of(found), list_usage(conn, [found.id], A_DAY, DAY_PERIOD), sessions)
+
+
+@read_endpoint("/clusters/{cluster}/jobs", Access.EVERYBODY, FORWARDS)
+def cluster_jobs(
+    conn: "Connection", caller: Caller, *, cluster: str, after: int = 0, limit: int = USUAL_ROWS
+) -> list[ClusterJobView]:
+    """Jobs of yours that live on one, named by name or number, by their numbers; operators see those of everybody."""
+    from cigri.flow.views.jobs import list_cluster_jobs
+
+    require_limit(limit)
+    return list_cluster_jobs(conn, _named(conn, [cluster])[0].id, caller, after, limit)
 
 
 @read_endpoint("/clusters/properties", Access.EVERYBODY, PROPERTIES_BY)

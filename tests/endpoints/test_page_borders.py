@@ -46,6 +46,7 @@ ASKED: dict[str, list[dict[str, Any]]] = {
     "accounting": [{}],
     "affinities": [{}],
     "backend_options": [{}],
+    "cluster_jobs": [{"cluster": "luke"}],
     "cluster_usage": [{}],
     "clusters": [{}],
     "declared_clusters": [{}],
@@ -88,6 +89,8 @@ def put_rows(conn: Connection) -> None:
         put_audit(conn, ALICE, "pause_campaign", {"campaign_id": number})
         put_token(conn, "alice", hash_of(str(number)), scope=AccessScope.READ, expires_in=3600.0)
     put_used(conn)
+    for number, more in ((3, 3), (5, 2)):
+        submitted_jobs(conn, number, cluster + CLUSTERS.index("luke"), more)
 
 
 def put_declared(conn: Connection) -> int:

@@ -11,15 +11,17 @@ import pytest
 
 from cigri.api_models.changes import AuditEntry
 from cigri.database import Database
+from cigri.endpoints import paging
 from cigri.flow.audit import list_audit
 from cigri.flow.clusters import find_cluster
 from cigri.flow.excluded_nodes import list_excluded_nodes, put_exclusion
+from cigri.flow.holds import hold_job
 from cigri.identity.callers import Caller
 from cigri.settings.sections import NodeSettings, Settings
 from modules.operator import HERE_ONLY
 from modules.portal.authentication import Authenticator
 from tests.arch.commands import operator_commands
-from tests.factories import a_campaign, a_cluster
+from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.operator.conftest import Cigri
 from tests.portal.conftest import serving
 
@@ -68,6 +70,31 @@ def test_lists_are_told(cigri: Cigri) -> None:
     assert cigri("target", "set", "user", "bob", "2").status == 0
     assert json.loads(cigri("target", "list", "--json").out) == [{"kind": "user", "name": "bob", "share": 2.0}]
     assert [node["node"] for node in json.loads(cigri("cluster", "nodes", "--json").out)] == ["n1"]
+
+
+def test_the_jobs_of_a_cluster_are_listed(cigri: Cigri, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user's own, an operator's all; the ended ones are not among them, and each page is read."""
+    with database.begin() as conn:
+        cluster = a_cluster(conn, "luke")
+        for user in ("mallory", "bob"):
+            jobs = submitted_jobs(conn, a_campaign(conn, 3, user=user, clusters=["luke"]), cluster, 3)
+            end_jobs(conn, cluster, jobs[:1])
+            run_jobs(conn, jobs[1:2], node="luke-7")
+            hold_job(conn, jobs[2], Caller(user))
+    monkeypatch.setattr(paging, "LONGEST_PAGE", 1)
+    every = json.loads(cigri("cluster", "jobs", "luke", "--json").out)
+    assert [(job["user"], job["state"], job["node"], job["is_held"]) for job in every] == [
+        (user, *how) for user in ("mallory", "bob") for how in (("running", "luke-7", False), ("submitted", None, True))
+    ]
+    assert json.loads(cigri("cluster", "jobs", str(cluster), "--json").out) == every
+    monkeypatch.setattr(Authenticator, "caller", lambda *_: Caller("mallory"))
+    assert json.loads(cigri("cluster", "jobs", "luke", "--json").out) == every[:2]
+    lines = cigri("cluster", "jobs", "luke").out.splitlines()
+    assert [line.split()[2:4] for line in lines[1:]] == [["mallory", "running"], ["mallory", "submitted,"]]
+    told = cigri("cluster", "jobs", "drahu")
+    assert (told.status, "no cluster drahu" in told.err) == (1, True), told
+    monkeypatch.setattr(Authenticator, "caller", lambda *_: Caller("carol"))
+    assert "no job of yours lives on luke" in cigri("cluster", "jobs", "luke").err
 
 
 def test_who_is_no_operator_is_refused(cigri: Cigri, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:

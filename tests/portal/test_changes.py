@@ -127,6 +127,7 @@ ASKED = {
     "cluster_hours": Asked("/clusters/hours"),
     "cluster_usage": Asked("/clusters/usage?hours=2"),
     "cluster_day": Asked("/clusters/dahu/day"),
+    "cluster_jobs": Asked("/clusters/dahu/jobs"),
     "properties": Asked("/clusters/properties"),
     "eligible_queues": Asked("/clusters/eligible?where=cores%3E=1"),
     "limits": Asked("/limits"),

@@ -1,5 +1,6 @@
 """The pages of clusters: charts that break where nobody looked, nodes as squares, and what is wrong."""
 
+import re
 from datetime import timedelta
 
 import psycopg
@@ -18,7 +19,7 @@ from cigri.tables.clusters import Cluster, ClusterUsage
 from modules.portal.pages.clusters import MOST_SQUARES, NodeSquares, squares_of
 from modules.portal.rendering.stacked_chart import ChartBand, StackedChart, cores_of, stack
 from modules.portal.rendering.usage_chart import cluster_chart
-from tests.factories import NOON
+from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
 from tests.portal.browser import Browser
 from tests.portal.conftest import Served
 
@@ -186,3 +187,26 @@ def test_open_sessions_are_told_while_an_almighty_lives(browser: Browser, web: S
     with psycopg.connect(database_url, autocommit=True) as almighty:
         almighty.execute(HOLD_LIFE)
         assert "SSH sessions campaign schedulers 2" in browser.get("/clusters/dahu").words
+
+
+@pytest.mark.noon
+def test_the_page_lists_the_jobs_of_a_cluster_in_parts(
+    web: Served, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What batch systems call them is text, whatever it is."""
+    monkeypatch.setattr("modules.portal.pages.clusters.SHOWN_JOBS", 2)
+    with web.database.begin() as conn:
+        cluster = a_cluster(conn, "zeus")
+        jobs = submitted_jobs(conn, a_campaign(conn, 5, user="nobody", clusters=["zeus"]), cluster, 5)
+        run_jobs(conn, jobs[:1], node="<b>n1</b>")
+    first = browser.get("/clusters/zeus")
+    assert ("&lt;b&gt;n1" in first.text, "<b>n1" in first.text) == (True, False)
+    assert _jobs(first.text) == jobs[:2]
+    assert f'href="/clusters/zeus?jobs_after={jobs[1]}#jobs"' in first.text
+    last = browser.get(f"/clusters/zeus?jobs_after={jobs[3]}")
+    assert (_jobs(last.text), "Next jobs" in last.text, "First jobs" in last.text) == (jobs[4:], False, True)
+    assert "There is none behind job" in browser.get(f"/clusters/zeus?jobs_after={jobs[4]}").text
+
+
+def _jobs(page: str) -> list[int]:
+    return [int(number) for number in re.findall(r'<td data-label="job">(\d+)</td>', page)]

@@ -9,12 +9,14 @@ from sqlalchemy import Connection, and_, case, func, select, true
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
-from cigri.api_models.jobs import JobView
+from cigri.api_models.jobs import ClusterJobView, JobView
 from cigri.api_models.tasks import AttemptView, TaskView
 from cigri.database import is_one_of
 from cigri.database.typed_rows import null_column, read_all, read_one
 from cigri.flow.holds import is_job_held
+from cigri.flow.views.ownership import is_seen
 from cigri.flow.views.page_sizes import count_leading
+from cigri.identity.callers import Caller
 from cigri.resources.own_amounts import OWN_KEY
 from cigri.states import JobKind, JobState, Outcome, TaskState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
@@ -131,6 +133,34 @@ def _resources() -> ColumnElement[Any]:
     described, own = CampaignCluster.c.settings["resources"], Bucket.c.requirements[OWN_KEY]["mem"]
     mem = func.jsonb_build_object("mem", own)
     return case((own.is_not(None), func.coalesce(described, func.jsonb_build_object()).concat(mem)), else_=described)
+
+
+def list_cluster_jobs(
+    conn: Connection, cluster_id: int, caller: Caller, after: int, limit: int
+) -> list[ClusterJobView]:
+    """Jobs that live on the cluster, of campaigns that the caller sees as their owners do, by number behind `after`."""
+    statement = (
+        select(
+            Job.c.id,
+            Job.c.campaign_id,
+            Campaign.c.grid_user.label("user"),
+            Job.c.kind,
+            Job.c.state,
+            is_job_held().label("is_held"),
+            Job.c.width,
+            Job.c.walltime,
+            Job.c.remote_id,
+            Job.c.node,
+            Job.c.created_at,
+            Job.c.submitted_at,
+            Job.c.started_at,
+        )
+        .join(Campaign, Campaign.c.id == Job.c.campaign_id)
+        .where(Job.c.cluster_id == cluster_id, _IS_LIVE, Job.c.id > after, is_seen(caller))
+        .order_by(Job.c.id)
+        .limit(limit)
+    )
+    return read_all(conn, ClusterJobView, statement)
 
 
 def list_attempts_of_job(conn: Connection, job_id: int) -> list[AttemptView]:

@@ -13,6 +13,7 @@ ACTIONS = {
     "drain": "give it no new jobs, and tell or kill those that run by a time",
     "undrain": "end that",
     "nodes": "nodes that are left out as sick; give them jobs again",
+    "jobs": "jobs of yours that live there, of operators those of everybody",
     "remove": "forget a cluster that no campaign has used",
     "map": "say which account runs a grid user's jobs there",
 }

@@ -10,16 +10,26 @@ from starlette.responses import Response
 from cigri.api_models.clusters import ClusterStatus, ClusterUsagePeriod, ClusterView, QueueProperties
 from cigri.api_models.events import EventView
 from cigri.endpoints.cluster_changes import excluded_nodes
-from cigri.endpoints.clusters import A_DAY, DAY_PERIOD, PERIODS, cluster_day, cluster_usage, clusters, properties
+from cigri.endpoints.clusters import (
+    A_DAY,
+    DAY_PERIOD,
+    PERIODS,
+    cluster_day,
+    cluster_jobs,
+    cluster_usage,
+    clusters,
+    properties,
+)
 from cigri.endpoints.dispatch import SnapshotClient
 from cigri.endpoints.events import events
 from cigri.endpoints.health import notices
 from cigri.endpoints.paging import walk
-from modules.portal.parameter_limits import PlainText
+from modules.portal.parameter_limits import PlainNumber, PlainText
 from modules.portal.rendering.page_renderer import PageRenderer, add_page
 from modules.portal.rendering.stacked_chart import StackedChart, stack
 from modules.portal.rendering.usage_chart import cluster_chart
 
+SHOWN_JOBS = 50
 LOOKED_THROUGH = 1000  # open events
 MOST_SQUARES = 400
 
@@ -61,12 +71,13 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
         ]
         return site.show(request, "clusters.html", caller, lines=lines, cores=_cores_now)
 
-    def cluster_page(request: Request, name: PlainText) -> Response:
+    def cluster_page(request: Request, name: PlainText, jobs_after: PlainNumber = 0) -> Response:
         caller = site.visitor(request)
         with site.grid(caller).snapshot() as grid:
             day, now = grid.call(cluster_day, cluster=name), grid.call(notices, user=caller.user).now
             queues = walk(grid, properties, names=[name])
             opened = [event for event in _open_events(grid) if event.cluster == day.status.cluster.name]
+            jobs = grid.call(cluster_jobs, cluster=name, after=jobs_after, limit=SHOWN_JOBS + 1)
             excluded = walk(grid, excluded_nodes, cluster=day.status.cluster.name) if caller.is_operator else []
         return site.show(
             request,
@@ -77,6 +88,9 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
             chart=cluster_chart(day.status.cluster.name, day.usage, now, DAY_PERIOD),
             sessions=day.sessions,
             squares=squares_of(day.status.cluster, queues),
+            jobs=jobs[:SHOWN_JOBS],
+            has_more_jobs=len(jobs) > SHOWN_JOBS,
+            jobs_after=jobs_after,
             excluded=excluded,
             events=opened[::-1],
         )

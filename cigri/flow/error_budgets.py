@@ -4,7 +4,7 @@ Given by: runner, updator.
 
 from collections.abc import Collection, Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, and_, bindparam, case, func, null, or_, update
 from sqlalchemy.sql.dml import ReturningUpdate
@@ -14,9 +14,11 @@ from cigri.estimates.backoff import JOBS_THAT_DO_NOTHING, SUBMISSIONS_THAT_FAIL,
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.front_end_stress import add_refusal
 from cigri.formats.units import as_utc
-from cigri.settings.sections import BudgetSettings
 from cigri.states import EventLevel
 from cigri.tables.campaigns import CampaignCluster
+
+if TYPE_CHECKING:
+    from cigri.settings.sections import BudgetSettings
 
 SET_ASIDE = "CLUSTER_SET_ASIDE"
 NOT_SUBMITTED = "SUBMISSION_FAILED"
@@ -51,7 +53,7 @@ def update_error_budgets(
     cluster_id: int,
     cluster_name: str,
     trials: Mapping[int, ErrorBudgetUpdate],
-    budget: BudgetSettings,
+    budget: "BudgetSettings",
 ) -> int:
     """Count failures in a row per campaign; set the cluster aside when there are too many, heal at a success.
 
@@ -94,7 +96,7 @@ def update_error_budgets(
 
 
 def put_refusal(
-    conn: Connection, campaign_id: int, cluster_id: int, cluster_name: str, message: str, budget: BudgetSettings
+    conn: Connection, campaign_id: int, cluster_id: int, cluster_name: str, message: str, budget: "BudgetSettings"
 ) -> None:
     """A refused batch uses up the whole error budget of the campaign there: the next would be refused as well."""
     subject = f"campaign {campaign_id} on {cluster_name}"
@@ -106,7 +108,7 @@ def put_refusal(
 
 
 def put_failed_submission(
-    conn: Connection, campaign_id: int, cluster_id: int, cluster_name: str, message: str, budget: BudgetSettings
+    conn: Connection, campaign_id: int, cluster_id: int, cluster_name: str, message: str, budget: "BudgetSettings"
 ) -> None:
     """A submission failed, and the queue has nothing of it: the third in a row is a refusal.
 

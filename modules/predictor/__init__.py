@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from cigri.database import server_time
-from cigri.estimates.durations import quantile
 from cigri.estimates.speeds import CompletedWork, known_speeds
 from cigri.flow.accounting import add_up_accounting
 from cigri.flow.campaign_totals import add_up_counts
@@ -29,7 +28,7 @@ from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.runtime.time_limit import PURE_LIMIT, TimeLimitExceeded, refuse_stopped, time_limit
 from modules.predictor.algorithm_inputs import ClusterServiceRates, build_algorithm_inputs, measure
 from modules.predictor.algorithms import MOST_JOBS, AlgorithmInputs, PredictFlow, Prediction, load
-from modules.predictor.campaign_estimates import deviation, estimate, mean, throughput, together
+from modules.predictor.campaign_estimates import deviation, estimate, mean, share_within, throughput, together
 from modules.predictor.campaign_work import build_work_model
 from modules.predictor.clamped_inputs import plausible_progress
 from modules.predictor.eta import path
@@ -245,8 +244,8 @@ def _on_cluster(part: CampaignProgress, prediction: Prediction, seen: AlgorithmI
         deviation=deviation(part),
         remaining=part.remaining,
         eta=None,
-        median=quantile(part.durations, 0.5),
-        p95=quantile(part.durations, 0.95),
+        median=share_within(part, 0.5),
+        p95=share_within(part, 0.95),
         keep=prediction.keep,
         send=prediction.send,
         memory=prediction.memory,
@@ -302,8 +301,8 @@ def _in_all(
         deviation=deviation(total),
         remaining=total.remaining,
         eta=None,
-        median=quantile(total.durations, 0.5),
-        p95=quantile(total.durations, 0.95),
+        median=share_within(total, 0.5),
+        p95=share_within(total, 0.95),
         pressure=own_pressure + behind if own_pressure is not None else behind or None,
         published=published,
     )

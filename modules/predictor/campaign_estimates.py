@@ -103,6 +103,23 @@ def deviation(part: CampaignProgress) -> float | None:
     return math.sqrt(max(variance, 0.0))
 
 
+def share_within(part: CampaignProgress, share: float) -> float | None:
+    """Seconds that this share (between 0 and 1) of the successful tasks do not exceed; None before the first.
+
+    Read from the bins, and bounded by what mean and deviation allow, so that few tasks, or such as last equally long,
+    are told as they were: no value is more than sqrt(n - 1) standard deviations off the mean (Samuelson, 1968), and the
+    quantile p at most sqrt(p / (1 - p)) above it and sqrt((1 - p) / p) below it (Cantelli, 1928).
+    """
+    found = quantile(part.durations, share)
+    if found is None or not part.done:
+        return found
+    centre = part.seconds / part.done
+    spread, farthest = math.sqrt(max(part.squares / part.done - centre**2, 0.0)), math.sqrt(part.done - 1)
+    lowest = centre - spread * min(farthest, math.sqrt((1.0 - share) / share))
+    highest = centre + spread * min(farthest, math.sqrt(share / (1.0 - share)))
+    return min(max(found, lowest), highest)
+
+
 def longest(part: CampaignProgress, tasks: float, chance: float) -> float:
     """Seconds that the longest of so many tasks does not exceed with this chance; 0 of no tasks.
 

@@ -90,6 +90,7 @@ ASKED = {
     "cigri status --json": ["cigri status --json"],
     "cigri doctor --json": ["cigri doctor --json"],
     "cigri cluster list --json": ["cigri cluster list --json", "cigri cluster show dahu --json"],
+    "cigri cluster jobs NAME --json": ["cigri cluster jobs dahu --json"],
     "cigri cluster nodes --json": ["cigri cluster nodes --json"],
 }
 OF_OPERATOR = "Lists of the operator"

@@ -1,17 +1,20 @@
 """Forecasts from hand-made progress."""
 
+import math
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cigri.estimates.calibration import IntervalOutcome, calibration
-from cigri.estimates.durations import counted
+from cigri.estimates.durations import counted, quantile
 from cigri.flow.forecasts import NewForecast
 from cigri.flow.views.campaign_progress import CampaignProgress
 from modules.predictor import forecast
 from modules.predictor.algorithm_inputs import build_algorithm_inputs
 from modules.predictor.algorithms import Prediction
-from modules.predictor.campaign_estimates import deviation, throughput
+from modules.predictor.campaign_estimates import deviation, share_within, throughput
 from modules.predictor.campaign_work import build_work_model
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -55,6 +58,28 @@ def test_tasks_shorter_than_a_cycle_do_not_make_the_rate_infinite() -> None:
 
 def test_the_deviation_is_that_of_the_sample() -> None:
     assert deviation(progress(durations=(2.0, 4.0, 9.0))) == pytest.approx(3.6055512)
+
+
+@pytest.mark.parametrize(
+    ("durations", "median", "most"),
+    [((20.0,) * 24, 20.0, 20.0), ((0.01, 0.02), 0.02, 0.02), ((0.01,), 0.01, 0.01), ((), None, None)],
+)
+def test_few_tasks_and_such_as_last_equally_long_are_told_as_they_were(
+    durations: tuple[float, ...], median: float | None, most: float | None
+) -> None:
+    (_, whole) = forecasts([progress(durations=durations)])
+    assert whole.median == (None if median is None else pytest.approx(median, rel=1e-4))
+    assert whole.p95 == (None if most is None else pytest.approx(most, rel=1e-4))
+
+
+@given(st.lists(st.floats(0.001, 1e6), min_size=1), st.floats(0.01, 0.99))
+def test_mean_and_deviation_never_take_a_share_away_from_the_truth(many: list[float], share: float) -> None:
+    part = progress(durations=tuple(many))
+    read, told = quantile(part.durations, share), share_within(part, share)
+    true = sorted(many)[math.ceil(share * len(many) - 1e-9) - 1]
+    assert read is not None
+    assert told is not None
+    assert abs(told - true) <= abs(read - true) + 1e-4 * max(many)
 
 
 def test_a_campaign_on_two_clusters_is_forecast_in_all_and_on_each() -> None:

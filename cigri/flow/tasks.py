@@ -8,7 +8,7 @@ from math import inf
 from types import MappingProxyType
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Connection, TableValuedAlias, and_, cast, func, or_, select, true
+from sqlalchemy import BigInteger, Connection, TableValuedAlias, and_, cast, false, func, or_, select, true
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
@@ -34,11 +34,7 @@ from cigri.tables.transitions import transition_to
 WAITING_COLUMNS = (
     *(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths),
     *(Task.c.failed_cluster_id.label("failed_on"), Task.c.expected),
-    select(Bucket.c.requirements.has_key(OWN_KEY))
-    .where(Bucket.c.id == Task.c.bucket_id)
-    .correlate(Task)
-    .scalar_subquery()
-    .label("is_special"),
+    false().label("is_special"),  # that of its bucket is found once for all of them
 )
 NO_OWN: OwnAmounts = MappingProxyType({})
 _IS_NEW = Task.c.checkpoint_cluster_id.is_(None)
@@ -102,7 +98,7 @@ def list_backlogs(conn: Connection, campaign_ids: Collection[int]) -> dict[int, 
 
 def claim(
     bucket_id: int, limit: int, longest: float = inf
-) -> Select[int, int, int, int, int, int | None, float | None]:
+) -> Select[int, int, int, int, int, int | None, float | None, bool]:
     """The waiting tasks of a bucket that any cluster may take, best first, skipping what somebody else is claiming.
 
     Of the same priority those go first of which nobody knows how long they take, and then the longest; none of which it
@@ -131,12 +127,12 @@ def take_waiting(
     If there are buckets `closed` on clusters: of each bucket no more than its own clusters have room for, by `rooms`.
     """
     claimed: list[WaitingTask] = []
-    for bucket_id in conn.scalars(
-        select(Bucket.c.id).where(Bucket.c.campaign_id == campaign_id).order_by(Bucket.c.id)
-    ).all():
+    buckets = select(Bucket.c.id).where(Bucket.c.campaign_id == campaign_id)
+    for bucket_id in conn.scalars(buckets.order_by(Bucket.c.id)).all():
         own_rooms = [tasks for cluster_id, tasks in rooms.items() if (bucket_id, cluster_id) not in closed]
         most = sum(own_rooms) if closed else limit
         claimed += read_all(conn, WaitingTask, claim(bucket_id, most, longest)) if most > 0 else ()
+    claimed = _marked(conn, claimed)
     claimed.sort(key=lambda task: (-task.priority, -inf if task.expected is None else -task.expected, task.id))
     return claimed if closed else claimed[:limit]
 
@@ -168,7 +164,14 @@ def _continuing(conn: Connection, campaign_id: int, limit: int, chosen: ColumnEl
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
-    return read_all(conn, WaitingTask, statement)
+    return _marked(conn, read_all(conn, WaitingTask, statement))
+
+
+def _marked(conn: Connection, tasks: Sequence[WaitingTask]) -> list[WaitingTask]:
+    """The same, those with amounts of their own marked."""
+    special = select(Bucket.c.id).where(Bucket.c.id.in_({task.bucket_id for task in tasks}))
+    ids = set(conn.scalars(special.where(Bucket.c.requirements.has_key(OWN_KEY)))) if tasks else set()
+    return [task._replace(is_special=True) if task.bucket_id in ids else task for task in tasks]
 
 
 def redo_tasks(

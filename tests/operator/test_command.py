@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from modules.operator import COMMANDS
+from modules.operator import COMMANDS, module_of
 from modules.operator.cluster import ACTIONS
 from modules.operator.resources import ACTIONS as DESCRIBING
 from tests.operator.conftest import CIGRI, WORLD, Cigri
@@ -26,7 +26,7 @@ WORDS = [[name] for name in COMMANDS] + [["cluster", name] for name in ACTIONS]
 
 @pytest.mark.parametrize("argv", WORDS + [["resources", name] for name in DESCRIBING])
 def test_every_command_explains_itself(cigri: Cigri, argv: list[str]) -> None:
-    import_module(".".join(["modules.operator", *argv]))
+    import_module(".".join(["modules.operator", *map(module_of, argv)]))
     said = cigri(*argv, "--help")
     assert said.status == 0
     assert said.out.startswith(f"usage: cigri {' '.join(argv)}")

@@ -130,7 +130,7 @@ def replaced_inputs(
     from cigri.jdl.inputs import MOST_INPUTS
 
     if not inputs or len(inputs) > MOST_INPUTS:
-        raise UsageError(f"inputs: name from 1 to {MOST_INPUTS} of them, each with its path and SHA-256")
+        raise UsageError(f"inputs: name from 1 to {MOST_INPUTS} of them, each with its path and SHA-256", "inputs")
     for _, sha256 in inputs:
         _require_sum(sha256)
     return RefreshedInputs(campaign_id, *input_versions.replace_inputs(conn, campaign_id, caller, dict(inputs)))

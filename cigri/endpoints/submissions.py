@@ -185,7 +185,7 @@ def _require_key(key: str) -> None:
 
 def _require_place(sent_from: str) -> None:
     if len(sent_from) > LONGEST_PLACE or not (sent_from or "/").startswith("/"):
-        raise UsageError(f"sent_from: expected an absolute path of at most {LONGEST_PLACE} characters")
+        raise UsageError(f"sent_from: expected an absolute path of at most {LONGEST_PLACE} characters", "sent_from")
 
 
 def _examine(

@@ -73,7 +73,8 @@ def _read(name: str, text: str) -> int:
     try:
         amount = read_amount(text, is_size=True) if name == "mem" else whole_seconds(text)
     except ValueError as error:
-        raise UsageError(f"--{name} {text}: {error}") from None
+        raise UsageError(f"--{name} {text}: {error}", name) from None
     if not isinstance(amount, int) or amount < 1:
-        raise UsageError(f"--{name} {text}: expected {'a size, as 2GB' if name == 'mem' else 'a duration, as 2h'}")
+        expected = "a size, as 2GB" if name == "mem" else "a duration, as 2h"
+        raise UsageError(f"--{name} {text}: expected {expected}", name)
     return amount

@@ -195,7 +195,8 @@ def test_watcher_does_not_outlive_a_wrapper_that_is_killed(cluster: Cluster) -> 
     job = _start(cluster, SAVES)
     job.kill()
     _end(job)  # nobody holds its output
-    [left] = [pid for pid in _sessions(job) if "exit 99" in _command(pid)]
+    tasks = {pid: _parent(pid) for pid in _sessions(job) if "exit 99" in _command(pid)}
+    [left] = [pid for pid, parent in tasks.items() if parent and parent not in tasks]  # a child first has its words, too
     until(lambda: all(pid == left or _parent(pid) == left for pid in _sessions(job)))
     os.kill(left, signal.SIGKILL)
 

@@ -1,9 +1,10 @@
 """The driver suite on the real Grid Engine cell of scripts/testbed, gamma."""
 
 import re
+import shlex
 import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from cigri.drivers import BatchRequest, JobControl, RemoteJob, RemoteJobState, ResourceRequest, load
-from cigri.errors import ArrayTooLarge, SubmissionRefused
+from cigri.errors import ArrayTooLarge, SubmissionRefused, UnreadableOutput
 from cigri.shell.results import ShellResult
 from tests.drivers.conformance import PREFIX, RIVAL, UNDISTURBED, USER, Batch, Conformance, Site, until
 from tests.replies.record import Recorder
@@ -33,6 +34,16 @@ for part in 1 2 3 4; do python3 -c 'x = bytearray(150_000_000); input()' <"$1/fi
 wait
 """
 SAYS = 'printf "%s|" "$NSLOTS" "$PE" "$QUEUE" "$TMPDIR" >"$1/said"; cigri_nodes >"$1/nodes"; ulimit -v >"$1/memory"\n'
+# What of the variables in Grid Engine's man pages and programs does not lead to its qmaster.
+STEERED = """
+    GE_LONGNAME GE_SHORTNAME LANGUAGE MORE_INFO SGE_COMMLIB_DEBUG SGE_COMMLIB_DEBUG_NO_RESOLVE SGE_COMMLIB_DEBUG_RESOLVE
+    SGE_DELAY_AFTER_SUBMIT SGE_ENABLE_COREDUMP SGE_ENABLE_MSG_ID SGE_JSV_TIMEOUT SGE_LOAD_AVG SGE_LONG_QNAMES
+    SGE_QSTAT_ENV_DEBUG SGE_SINGLE_LINE SGE_TEST_HEARTBEAT_TIMEOUT SGE_TEST_SOCKET_BIND DRMAA_LIBRARY_PATH
+"""
+REQUESTS_OF_A_USER = (
+    "-sync y -N private -h -q lowprio.q\n-V -l licence=2 -t 7-9 -hold_jid private -a 203001010000 -m bes -soft\n"
+)
+REQUESTS_OF_THE_SITE = "# The site's own.\n-sync y -P grid -q lowprio.q\n-N 'named' -soft -l arch='lx-amd64'\n"
 
 
 @dataclass
@@ -49,6 +60,15 @@ class GridEngineSite(Site):
         """Alone, an execd would only look for its qmaster half a minute later."""
         subprocess.run([str(TESTBED), "daemon", "gamma", "stop", "sge_execd"], check=True)
         subprocess.run([str(TESTBED), "up", "gamma"], check=True, capture_output=True)
+
+
+class SteeredSite(GridEngineSite):
+    """The same cell, for an account whose start-up files export whatever Grid Engine's commands read."""
+
+    def run(self, user: str, script: str) -> ShellResult:
+        exports = " ".join(f"{name}=2" for name in STEERED.split())
+        levels = 'SGE_DEBUG_LEVEL="2 0 0 0 0 0 0 0" SGE_DEBUG_TARGET=stderr'
+        return super().run(user, f"export {exports} {levels}\n{script}")
 
 
 def gridengine_site() -> GridEngineSite:
@@ -114,6 +134,23 @@ def record_lost_node(recorder: Recorder) -> None:
     until(lambda: not lost.live())
     lost.history()
     recorder.keep("history-of-a-lost-node")
+
+
+@contextmanager
+def files_of_defaults(site: Site) -> Iterator[None]:
+    """What a user and the site may write down for qsub and qstat."""
+    common = '"$SGE_ROOT/$SGE_CELL/common"'
+    display, aliases = "-ext -urg -pri -r -u * -s r\n", "/home/ * * /nowhere/\n"
+    files = {"sge_request": REQUESTS_OF_A_USER, "sge_qstat": display, "sge_aliases": aliases}
+    for name, text in files.items():
+        assert site.run(USER, f"printf %s {shlex.quote(text)} >~/.{name}").status == 0
+    for name, text in (("sge_request", REQUESTS_OF_THE_SITE), ("sge_qstat", "-u *\n")):
+        assert site.run("root", f"printf %s {shlex.quote(text)} >{common}/{name}").status == 0
+    try:
+        yield
+    finally:
+        site.run(USER, "rm -f ~/.sge_request ~/.sge_qstat ~/.sge_aliases")
+        site.run("root", f"rm -f {common}/sge_request {common}/sge_qstat")
 
 
 def live(site: Site) -> list[RemoteJob]:
@@ -232,3 +269,43 @@ class TestGridEngine(Conformance):
             assert (job.tag, job.remote_id) == ("7-a.b", ids[1])
         finally:
             driver.parse_cancel(site.run(USER, driver.cancel([ids[1]])))
+
+    def test_no_variable_or_file_of_a_user_steers_grid_engines_commands(self, site: GridEngineSite) -> None:
+        driver = site.driver
+        steered = SteeredSite(driver, site.version, site.unknown_id, site.refusal, nodes=site.nodes)
+        others = site.submit(BatchRequest("others", 1, 600), user=RIVAL)
+        with files_of_defaults(site):
+            assert driver.parse_probe(steered.run(USER, driver.probe())) == site.version
+            assert driver.parse_capacity(steered.run(USER, driver.capacity(""))).total == 16
+            assert driver.parse_nodes(steered.run(USER, driver.nodes()))
+            with pytest.raises(SubmissionRefused, match=site.refusal):
+                steered.submit(BatchRequest("nowhere", 1, 60, besteffort=False, queue="nowhere"))
+            batch = steered.submit(BatchRequest("steered", 40, 600), "[ $CIGRI_INDEX = 1 ] || sleep 600\n")
+            site.batches.append(batch)
+            shown = " ".join(site.run(USER, f"qstat -j {batch.ids[1].partition('.')[0]}").out.split())
+            for fact in ("project: grid", "hard_queue_list: besteffort.q", "soft resource_list: arch=lx-amd64"):
+                assert f"{fact} " in shown
+            for word in ("licence", "named", "private", "hold_jid", "mail_options", "execution_time", "2030"):
+                assert word not in shown
+            batch.site = steered
+            until(lambda: batch.live().keys() == batch.ids.keys() - {1})
+            assert batch.live()[40].state == RemoteJobState.WAITING
+            assert {job.tag for job in live(steered)} == {batch.request.tag}
+            for verb, state in ((JobControl.HOLD, RemoteJobState.HELD), (JobControl.RELEASE, RemoteJobState.WAITING)):
+                steered.control(verb, [batch.ids[40]])
+                until(lambda state=state: batch.live()[40].state == state)  # type: ignore[misc]
+            batch.cancel(list(range(2, 41)))
+            assert batch.until_ended()[1].state == RemoteJobState.SUCCEEDED
+        others.cancel([1])
+
+    @pytest.mark.parametrize("file", ["~/.sge_qstat", "$SGE_ROOT/$SGE_CELL/common/sge_qstat"])
+    def test_a_file_by_which_qstat_hides_jobs_is_named_and_nothing_concluded(self, site: Site, file: str) -> None:
+        batch = site.submit(BatchRequest("hidden", 1, 600))
+        try:
+            for options in ("-ext\n-qs d", "-l arch=none", "-f -ne"):
+                assert site.run("root" if "ROOT" in file else USER, f"echo '{options}' >{file}").status == 0
+                for question in (batch.live, batch.history):
+                    with pytest.raises(UnreadableOutput, match=r"sge_qstat: with -\w+ qstat may hide jobs"):
+                        question()
+        finally:
+            site.run("root", f"rm {file.replace('~', '/home/alice')}")

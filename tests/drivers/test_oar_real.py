@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.drivers import BatchRequest, RemoteJobState, ResourceRequest, load
+from cigri.drivers import BatchRequest, JobControl, RemoteJobState, ResourceRequest, load
 from cigri.errors import SubmissionRefused, UnreadableOutput
 from cigri.formats.units import MEGABYTE
 from cigri.shell.results import ShellResult
@@ -16,6 +16,24 @@ from tests.drivers.conformance import PREFIX, UNDISTURBED, USER, Batch, Conforma
 
 pytestmark = pytest.mark.cluster
 
+# What OAR's commands, and the Perl that they are, take from whoever calls them; its wrappers set the rest themselves.
+STEERED = {
+    "OAR_OARSTAT_OUTPUT_FORMAT": "2",
+    "OAR_JOB_ID": "7777777",
+    "OAR_JOBID": "7777777",
+    "OAR_JOB_KEY_FILE": "/nowhere/key",
+    "OAR_CPUSET": "/nowhere",
+    "DISPLAY": "nowhere:0",
+    "XAUTHORITY": "/nowhere",
+    "PERL5OPT": "-MNowhere",
+    "PERL5DB": "die",
+    "PERLIO": ":crlf",
+    "PERL_UNICODE": "",
+    "OARCONFFILE": "/nowhere",
+    "OARDIR": "/nowhere",
+    "OARDO_USER": "root",
+    "PERL5LIB": "/nowhere",
+}
 TESTBED = Path(__file__).parents[2] / "scripts" / "testbed"
 
 
@@ -35,6 +53,14 @@ class OarSite(Site):
 
     def start_controller(self) -> None:
         subprocess.run([str(TESTBED), "up", "delta"], check=True, capture_output=True, timeout=60)
+
+
+class SteeredSite(OarSite):
+    """The same cluster, for an account whose start-up files export whatever OAR's commands read."""
+
+    def run(self, user: str, script: str) -> ShellResult:
+        exports = " ".join(f"{name}={value}" for name, value in STEERED.items())
+        return super().run(user, f"export {exports}\n{script}")
 
 
 def oar_site() -> OarSite:
@@ -121,3 +147,23 @@ class TestOar(Conformance):
         ended = batch.until_ended(60)[1]
         assert (ended.state, ended.remote_id) == (RemoteJobState.SUCCEEDED, job.remote_id)
         assert batch.said("ran").split() == [job.remote_id]
+
+    def test_no_variable_of_a_user_steers_oars_commands(self, site: OarSite) -> None:
+        driver = site.driver
+        steered = SteeredSite(driver, site.version, site.unknown_id, site.refusal, nodes=site.nodes)
+        assert driver.parse_probe(steered.run(USER, driver.probe())) == site.version
+        assert driver.parse_capacity(steered.run(USER, driver.capacity(""))).total == 16
+        assert driver.parse_nodes(steered.run(USER, driver.nodes())) == driver.parse_nodes(
+            site.run(USER, driver.nodes())
+        )
+        with pytest.raises(SubmissionRefused, match=site.refusal):
+            steered.submit(BatchRequest("nowhere", 1, 60, besteffort=False, queue="nowhere"))
+        batch = steered.submit(BatchRequest("steered", 20, 600), "[ $CIGRI_INDEX = 1 ] || sleep 600\n")
+        site.batches.append(batch)
+        until(lambda: batch.live().keys() == batch.ids.keys() - {1})
+        assert batch.live()[20].state == RemoteJobState.WAITING
+        for verb, state in ((JobControl.HOLD, RemoteJobState.HELD), (JobControl.RELEASE, RemoteJobState.WAITING)):
+            steered.control(verb, [batch.ids[20]])
+            until(lambda state=state: batch.live()[20].state == state)  # type: ignore[misc]
+        batch.cancel(list(range(2, 21)))
+        assert batch.until_ended()[1].state == RemoteJobState.SUCCEEDED

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.drivers import BatchRequest, RemoteJobState, ResourceRequest, load
+from cigri.drivers import BatchRequest, JobControl, RemoteJobState, ResourceRequest, load
 from cigri.errors import ArrayTooLarge, SubmissionRefused
 from cigri.formats.units import MEGABYTE
 from cigri.shell.results import ShellResult
@@ -18,6 +18,39 @@ from tests.replies.record import Recorder
 
 pytestmark = pytest.mark.cluster
 
+# All that Slurm 22.05's commands read: what their man pages name, and what their binaries hold besides.
+SBATCH_VARIABLES = """
+    ACCTG_FREQ ARRAY_INX BATCH BURST_BUFFER CLUSTERS CLUSTER_CONSTRAINT CONSTRAINT CONTAINER CORE_SPEC CPUS_PER_GPU
+    CPU_FREQ_REQ DEBUG DELAY_BOOT DISTRIBUTION ERROR EXCLUSIVE EXPORT GET_USER_ENV GPUS GPUS_PER_NODE GPUS_PER_SOCKET
+    GPUS_PER_TASK GPU_BIND GPU_FREQ GRES GRES_FLAGS HINT IGNORE_PBS INPUT JOB_NAME MEM_BIND MEM_PER_CPU MEM_PER_GPU
+    MEM_PER_NODE NETWORK NO_KILL NO_REQUEUE OPEN_MODE OUTPUT OVERCOMMIT PARTITION POWER PROFILE QOS REQUEUE REQ_SWITCH
+    RESERVATION SIGNAL SPREAD_JOB THREADS_PER_CORE THREAD_SPEC TIMELIMIT USE_MIN_NODES WAIT WAIT4SWITCH WAIT_ALL_NODES
+"""
+SQUEUE_VARIABLES = """
+    ACCOUNT ALL ARRAY ARRAY_UNIQUE FEDERATION FORMAT FORMAT2 LICENSES LOCAL NAMES PARTITION PRIORITY QOS SIB SIBLING
+    SORT STATES USERS
+"""
+SCANCEL_VARIABLES = "ACCOUNT BATCH CTLD FULL HURRY INTERACTIVE NAME PARTITION QOS STATE USER VERBOSE WCKEY"
+OTHER_VARIABLES = """
+    SINFO_ALL SINFO_FEDERATION SINFO_FORMAT SINFO_LOCAL SINFO_PARTITION SINFO_SORT
+    SACCT_FEDERATION SACCT_FORMAT SACCT_LOCAL
+    SCONTROL_ALL SCONTROL_FEDERATION SCONTROL_FUTURE SCONTROL_LOCAL SCONTROL_SIB SCONTROL_SIBLING
+    SLURM_BITSTR_LEN SLURM_CLUSTERS SLURM_CONF_OUT SLURM_HINT SLURM_TOPO_LEN SLURM_WORKING_CLUSTER
+"""
+STEERED = (
+    *(f"SBATCH_{name}" for name in SBATCH_VARIABLES.split()),
+    *(f"SQUEUE_{name}" for name in SQUEUE_VARIABLES.split()),
+    *(f"SCANCEL_{name}" for name in SCANCEL_VARIABLES.split()),
+    *OTHER_VARIABLES.split(),
+)
+WITH_MEANING = {
+    "SBATCH_ACCOUNT": "grid",
+    "SBATCH_WCKEY": "key",
+    "SLURM_DEBUG_FLAGS": "Protocol",
+    "SLURM_EXIT_ERROR": "0",
+    "SLURM_TIME_FORMAT": "relative",
+    "SLURM_UMASK": "0777",
+}
 TESTBED = Path(__file__).parents[2] / "scripts" / "testbed"
 OPTIONS = {"partition": "normal", "besteffort_partition": "besteffort"}
 
@@ -47,6 +80,16 @@ class SlurmSite(Site):
         assert self.run("root", change).status == 0
         batch.until_seen(RemoteJobState.WAITING)
         return batch
+
+
+class SteeredSite(SlurmSite):
+    """The same cluster, for an account whose start-up files export whatever Slurm's commands read."""
+
+    def run(self, user: str, script: str) -> ShellResult:
+        exports = dict.fromkeys(STEERED, "7") | WITH_MEANING
+        return super().run(
+            user, "export " + " ".join(f"{name}={value}" for name, value in exports.items()) + f"\n{script}"
+        )
 
 
 def slurm_site(name: str) -> SlurmSite:
@@ -149,3 +192,49 @@ class TestSlurm(Conformance):
         with pytest.raises(ArrayTooLarge) as refused:
             site.submit(BatchRequest("large", 60_000, 600))
         assert refused.value.largest == {"alpha": 50_000, "beta": 100}[site.name]
+
+    def test_no_variable_of_a_user_steers_slurms_commands(self, site: SlurmSite) -> None:
+        driver = site.driver
+        steered = SteeredSite(driver, site.version, site.unknown_id, site.refusal, site.name)
+        assert driver.parse_probe(steered.run(USER, driver.probe())) == site.version
+        assert driver.parse_capacity(steered.run(USER, driver.capacity(""))).total == 16
+        assert driver.parse_nodes(steered.run(USER, driver.nodes())) == driver.parse_nodes(
+            site.run(USER, driver.nodes())
+        )
+        with pytest.raises(SubmissionRefused, match=site.refusal):
+            steered.submit(BatchRequest("nowhere", 1, 60, besteffort=False, queue="nowhere"))
+        batch = steered.submit(
+            BatchRequest("steered", 40, 600), 'umask >"$1/umask"; [ $CIGRI_INDEX = 1 ] || sleep 600\n'
+        )
+        site.batches.append(batch)
+        shown = site.run(USER, f"scontrol -o show job {batch.ids[2]}").out
+        for fact in ("Account=grid", "TimeLimit=00:10:00", "Partition=besteffort", "Requeue=0", "NumCPUs=1 "):
+            assert fact in shown
+        usual = site.run(USER, "umask").out
+        assert until(lambda: batch.said("umask")) == usual
+        until(lambda: batch.live().keys() == batch.ids.keys() - {1})
+        assert batch.live()[40].state == RemoteJobState.WAITING
+        for verb, state in ((JobControl.HOLD, RemoteJobState.HELD), (JobControl.RELEASE, RemoteJobState.WAITING)):
+            steered.control(verb, [batch.ids[40]])
+            until(lambda state=state: batch.live()[40].state == state)  # type: ignore[misc]
+        batch.cancel(list(range(2, 41)))
+        ended = batch.until_ended()
+        assert (ended[1].state, ended[1].exit_code) == (RemoteJobState.SUCCEEDED, 0)
+        assert until(lambda: batch.history(by_tag=True)).keys() >= {1}
+
+    def test_a_file_that_makes_sbatch_wait_is_named(self, site: SlurmSite) -> None:
+        plugin = 'cp /etc/slurm/slurm.conf "$HOME/own.conf" && echo CliFilterPlugins=user_defaults >>"$HOME/own.conf"'
+        config = site.run(USER, f'{plugin} && mkdir -p ~/.slurm && printf %s "$HOME/own.conf"').out
+        site.driver = load("slurm", OPTIONS | {"config": config})
+        lines = "sbatch:*:time=7-00\\nsalloc:*:wait=yes\\nsbatch:*:comment=own\\n"
+        try:
+            assert site.run(USER, f"printf '{lines}' >~/.slurm/defaults; chmod 644 ~/.slurm/defaults").status == 0
+            batch = site.submit(BatchRequest("defaults", 1, 600))
+            shown = site.run(USER, f"scontrol -o show job {batch.ids[1]}").out
+            assert "TimeLimit=00:10:00" in shown
+            assert "Comment=own" in shown  # the plugin is in force
+            site.run(USER, "echo 'sbatch:*:wait=yes' >>~/.slurm/defaults")
+            with pytest.raises(SubmissionRefused, match="with wait in ~/.slurm/defaults"):
+                site.submit(BatchRequest("waits", 1, 600))
+        finally:
+            site.run(USER, "rm -r ~/.slurm")

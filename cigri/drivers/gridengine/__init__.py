@@ -7,6 +7,7 @@ from typing import Any
 
 from cigri.drivers import BatchRequest, Capacity, Driver, JobControl, RemoteJob, parse_options, submission_failed
 from cigri.drivers.gridengine.backend_options import BACKEND, read_backend
+from cigri.drivers.gridengine.environment import ENVIRONMENT, LIST_JOBS, site_request
 from cigri.drivers.gridengine.node_selection import requests
 from cigri.drivers.gridengine.nodes import QUESTIONS, read_nodes
 from cigri.drivers.gridengine.output_parsing import (
@@ -25,13 +26,6 @@ from cigri.resources.nodes import AlikeNodes
 from cigri.shell.results import ShellResult
 
 END = "cigri-sge-end"
-# What Debian has on the PATH are wrappers that cost 0.1 s each. The XML has times without their zone.
-ENVIRONMENT = """\
-[ ! -x /usr/lib/gridengine/qsub ] || export SGE_ROOT="${SGE_ROOT:-/var/lib/gridengine}" PATH="/usr/lib/gridengine:$PATH"
-export LC_ALL=C TZ=UTC
-"""
-QSTAT = 'qstat -xml -s prs -u "$(id -un)"'
-
 # From the end of the file backwards, until each job is found or a week of ends has been read. The last record of a job
 # that was begun anew is the one that counts. A job over several nodes has records of its parts (field 42) too.
 ACCOUNTING = """\
@@ -120,7 +114,6 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
         if problems := self.problems(request):
             raise ValueError("; ".join(problems))
         words = [
-            "qsub",
             "-terse",
             "-t",
             f"1-{request.size}",
@@ -137,7 +130,8 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
         words += ["-b", "y", "-shell", "n", "-i", "/dev/null", "-o", "/dev/null", "-j", "y"]
         words += placement(self._options, request, self.read_backend(request.backend))
         asking, amounts = sizes(self._options, request)
-        return f'{self._environment}{asking}{shlex.join(words)}{amounts} /bin/sh "$PWD/job" "$PWD"'
+        command = f'qsub -clear $cigri_site {shlex.join(words)}{amounts} /bin/sh "$PWD/job" "$PWD"'
+        return f"{self._environment}{asking}{site_request(has_queue='-q' in words)}{command}"
 
     def parse_submit(self, answer: ShellResult, request: BatchRequest) -> dict[int, str]:
         message = answer.err.strip()
@@ -152,7 +146,7 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
         return {index: f"{array[1]}.{index}" for index in range(1, request.size + 1)}
 
     def status(self, prefix: str) -> str:
-        return self._environment + QSTAT
+        return f"{self._environment}{LIST_JOBS}cigri_list"
 
     def parse_status(self, answer: ShellResult, prefix: str) -> list[RemoteJob]:
         if answer.status != 0:
@@ -167,7 +161,8 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
         wanted = [f"{name}:{first}:{last}" for name, numbers in indexes.items() for first, last in _ranges(numbers)]
         accounting = ACCOUNTING % "\n".join(wanted) if self._options.accounting else "true"
         names = f"printf '%s\\n' {shlex.quote(' '.join(indexes))}"
-        return f"{self._environment}{names} && {QSTAT} && echo {END} && {{\n{accounting} && echo {END}\n}}"
+        listed = f"{self._environment}{LIST_JOBS}{names} && cigri_list && echo {END}"
+        return f"{listed} && {{\n{accounting} && echo {END}\n}}"
 
     def parse_history(self, answer: ShellResult) -> list[RemoteJob]:
         """What lives comes first: a job that was begun anew is in accounting too."""

@@ -28,7 +28,7 @@ SIGNAL = 14  # SIGALRM, which the wrapper leaves to the prelude
 ONE = "resource_id = (SELECT min(resource_id) FROM resources)"
 OAR_LISTS = f"""\
 export LC_ALL=C
-unset OAR_OARSTAT_OUTPUT_FORMAT OAR_JOB_ID OAR_JOBID
+unset OAR_OARSTAT_OUTPUT_FORMAT OAR_JOB_ID OAR_JOBID OAR_CPUSET OAR_JOB_KEY_FILE PERL5OPT PERL5DB PERLIO PERL_UNICODE
 cigri_me=$(id -un)
 cigri_list() {{ # options of oarstat, condition; where there is no such job a resource bears witness to that
     cigri_said=$(oarstat -J $1 --sql "$2") || exit

@@ -10,6 +10,7 @@ from typing import Any
 
 from cigri.drivers import BatchRequest, Capacity, Driver, JobControl, RemoteJob, parse_options, submission_failed
 from cigri.drivers.slurm.backend_options import BACKEND
+from cigri.drivers.slurm.environment import FORGET, NO_WAITING
 from cigri.drivers.slurm.node_selection import select
 from cigri.drivers.slurm.nodes import SINFO, read_nodes
 from cigri.drivers.slurm.output_parsing import (
@@ -39,14 +40,8 @@ from cigri.shell.results import ShellResult
 
 END_OF_ALL = f"{END_OF_ANSWER} of all\n"
 SACCT_STATES = "BF,CA,CD,DL,F,NF,OOM,PD,PR,R,RQ,S,TO"  # unless named, jobs that never became eligible stay out
-# A user's own settings of these would filter the answer. Unless told otherwise Slurm cuts task lists after 64
-# characters, and squeue mixes the waiting and the held tasks of an array in one line.
-CLEAN = """\
-unset SQUEUE_ACCOUNT SQUEUE_ARRAY SQUEUE_LICENSES SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_STATES SQUEUE_FORMAT
-unset SQUEUE_FORMAT2 SACCT_FORMAT SINFO_PARTITION SCANCEL_INTERACTIVE SCANCEL_PARTITION SCANCEL_STATE SCANCEL_VERBOSE
-export LC_ALL=C SLURM_BITSTR_LEN=0 SLURM_TIME_FORMAT=%s SQUEUE_ARRAY_UNIQUE=1
-"""
-SESSION = "unset SSH_CLIENT SSH_CONNECTION SSH_TTY SSH_AUTH_SOCK XDG_SESSION_ID XDG_RUNTIME_DIR OLDPWD\n"
+CLEAN = f"{FORGET}export LC_ALL=C SLURM_BITSTR_LEN=0 SLURM_TIME_FORMAT=%s SQUEUE_ARRAY_UNIQUE=1\n"
+SESSION = f"{FORGET}unset SSH_CLIENT SSH_CONNECTION SSH_TTY SSH_AUTH_SOCK XDG_SESSION_ID XDG_RUNTIME_DIR OLDPWD\n"
 
 WITH_SORTED = ' ${cigri_gres:+"--gres=$cigri_gres"} ${cigri_licenses:+"--licenses=$cigri_licenses"}'
 NO_SUCH_ARRAY = "Invalid job array specification"
@@ -126,7 +121,7 @@ cigri_nodes() {
             words.append(f"--signal=B:XCPU@{request.notice}")
         command = shlex.join(words) + (WITH_SORTED if sorting else "")
         submission = f'{{ said=$({command} "$PWD/job" "$PWD" 2>&1 >&3); }} 3>&1'
-        return f"{self._where}{SESSION}{sorting}{submission}\n{AFTER_SUBMISSION}"
+        return f"{self._where}{SESSION}{NO_WAITING}{sorting}{submission}\n{AFTER_SUBMISSION}"
 
     def select(self, requirement: Condition) -> list[str]:
         return [f"--{name}={value}" for name, value in selection_words(select(requirement)).items()]

@@ -67,7 +67,7 @@ class SteeredSite(GridEngineSite):
 
     def run(self, user: str, script: str) -> ShellResult:
         exports = " ".join(f"{name}=2" for name in STEERED.split())
-        levels = 'SGE_DEBUG_LEVEL="2 0 0 0 0 0 0 0" SGE_DEBUG_TARGET=stderr'
+        levels = 'SGE_DEBUG_LEVEL="2 0 0 0 0 0 0 0" SGE_DEBUG_TARGET=stderr LD_PRELOAD=/opt/gone.so'
         return super().run(user, f"export {exports} {levels}\n{script}")
 
 

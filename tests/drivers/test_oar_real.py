@@ -18,6 +18,7 @@ pytestmark = pytest.mark.cluster
 
 # What OAR's commands, and the Perl that they are, take from whoever calls them; its wrappers set the rest themselves.
 STEERED = {
+    "LD_PRELOAD": "/opt/gone.so",  # each command says on stderr that it is not there
     "OAR_OARSTAT_OUTPUT_FORMAT": "2",
     "OAR_JOB_ID": "7777777",
     "OAR_JOBID": "7777777",

@@ -44,6 +44,7 @@ STEERED = (
     *OTHER_VARIABLES.split(),
 )
 WITH_MEANING = {
+    "LD_PRELOAD": "/opt/gone.so",  # each command says on stderr that it is not there
     "SBATCH_ACCOUNT": "grid",
     "SBATCH_WCKEY": "key",
     "SLURM_DEBUG_FLAGS": "Protocol",
@@ -234,7 +235,7 @@ class TestSlurm(Conformance):
             assert "TimeLimit=00:10:00" in shown
             assert "Comment=own" in shown  # the plugin is in force
             site.run(USER, "echo 'sbatch:*:wait=yes' >>~/.slurm/defaults")
-            with pytest.raises(SubmissionRefused, match="with wait in ~/.slurm/defaults"):
+            with pytest.raises(SubmissionRefused, match=r"with wait in ~/\.slurm/defaults"):
                 site.submit(BatchRequest("waits", 1, 600))
         finally:
             site.run(USER, "rm -r ~/.slurm")

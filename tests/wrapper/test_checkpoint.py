@@ -196,7 +196,8 @@ def test_watcher_does_not_outlive_a_wrapper_that_is_killed(cluster: Cluster) -> 
     job.kill()
     _end(job)  # nobody holds its output
     tasks = {pid: _parent(pid) for pid in _sessions(job) if "exit 99" in _command(pid)}
-    [left] = [pid for pid, parent in tasks.items() if parent and parent not in tasks]  # a child first has its words, too
+    # between fork and exec a child of it has its words
+    [left] = [pid for pid, parent in tasks.items() if parent and parent not in tasks]
     until(lambda: all(pid == left or _parent(pid) == left for pid in _sessions(job)))
     os.kill(left, signal.SIGKILL)
 

@@ -34,9 +34,10 @@ from cigri.tables.transitions import transition_to
 WAITING_COLUMNS = (
     *(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths),
     *(Task.c.failed_cluster_id.label("failed_on"), Task.c.expected),
-    false().label("is_special"),  # that of its bucket is found once for all of them
+    false().label("is_special"),  # its bucket is, or is not
 )
 NO_OWN: OwnAmounts = MappingProxyType({})
+_IS_SPECIAL = Bucket.c.requirements.has_key(OWN_KEY)
 _IS_NEW = Task.c.checkpoint_cluster_id.is_(None)
 
 TaskRange = tuple[int, int]
@@ -127,12 +128,12 @@ def take_waiting(
     If there are buckets `closed` on clusters: of each bucket no more than its own clusters have room for, by `rooms`.
     """
     claimed: list[WaitingTask] = []
-    buckets = select(Bucket.c.id).where(Bucket.c.campaign_id == campaign_id)
-    for bucket_id in conn.scalars(buckets.order_by(Bucket.c.id)).all():
+    buckets = select(Bucket.c.id, _IS_SPECIAL).where(Bucket.c.campaign_id == campaign_id)
+    for bucket_id, is_special in conn.execute(buckets.order_by(Bucket.c.id)).all():
         own_rooms = [tasks for cluster_id, tasks in rooms.items() if (bucket_id, cluster_id) not in closed]
         most = sum(own_rooms) if closed else limit
-        claimed += read_all(conn, WaitingTask, claim(bucket_id, most, longest)) if most > 0 else ()
-    claimed = _marked(conn, claimed)
+        found = read_all(conn, WaitingTask, claim(bucket_id, most, longest)) if most > 0 else []
+        claimed += [task._replace(is_special=True) for task in found] if is_special else found
     claimed.sort(key=lambda task: (-task.priority, -inf if task.expected is None else -task.expected, task.id))
     return claimed if closed else claimed[:limit]
 
@@ -164,13 +165,9 @@ def _continuing(conn: Connection, campaign_id: int, limit: int, chosen: ColumnEl
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
-    return _marked(conn, read_all(conn, WaitingTask, statement))
-
-
-def _marked(conn: Connection, tasks: Sequence[WaitingTask]) -> list[WaitingTask]:
-    """The same, those with amounts of their own marked."""
-    special = select(Bucket.c.id).where(Bucket.c.id.in_({task.bucket_id for task in tasks}))
-    ids = set(conn.scalars(special.where(Bucket.c.requirements.has_key(OWN_KEY)))) if tasks else set()
+    tasks = read_all(conn, WaitingTask, statement)
+    special = select(Bucket.c.id).where(Bucket.c.id.in_({task.bucket_id for task in tasks}), _IS_SPECIAL)
+    ids = set(conn.scalars(special)) if tasks else set()
     return [task._replace(is_special=True) if task.bucket_id in ids else task for task in tasks]
 
 

@@ -22,6 +22,9 @@ IMPORTED = (
     "cigri.gateway.transport_gateway",
     "cigri.jdl",
     "cigri.database.schema",
+    "email.contentmanager",
+    "email.policy",
+    "encodings.idna",
     "modules.operator.cluster.test",
     "modules.operator.config",
     "modules.operator.doctor",
@@ -36,6 +39,8 @@ IMPORTED = (
     "modules.predictor.algorithms.simple",
     "modules.runner",
     "modules.updator",
+    "psycopg",
+    "sqlalchemy.dialects.postgresql.psycopg",
     "tests.faults.dying",
 )
 

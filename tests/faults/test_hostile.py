@@ -43,6 +43,13 @@ PLANTS = {
 }
 
 
+@pytest.fixture(params=["local", pytest.param("beta", marks=pytest.mark.cluster)])
+def grid(request: pytest.FixtureRequest) -> Grid:
+    """Each of these in turn; most tests of Slurm run on the other one, meanwhile."""
+    found: Grid = request.getfixturevalue(request.param)
+    return found
+
+
 @pytest.fixture
 def base(grid: Grid) -> Iterator[str]:
     """Where the grid keeps its files on the cluster; what hostile jobs leave there is not for the next test."""

@@ -25,7 +25,7 @@ CigriError
     ├── SubmissionRefused      the batch system said no; nothing was submitted
     │   └── ArrayTooLarge      submit smaller arrays
     └── UnreadableOutput       the answer is no answer; nothing may be concluded from it
-        └── SubmissionFailed   the command says something of its own and fails; the queue tells whether it submitted
+        └── SubmissionFailed   the command says something of its own and no job; the queue tells whether it submitted
 """
 
 import re
@@ -194,7 +194,7 @@ class UnreadableOutput(BatchSystemError):
 
 
 class SubmissionFailed(UnreadableOutput):
-    """A whole answer with another exit status than 0, which is no refusal that the driver knows; `said`: all of it."""
+    """A whole answer that names no job, and is no refusal that the driver knows; `said`: all of it."""
 
     def __init__(self, command: str, status: int, said: str) -> None:
         self.said = said or "no word"

@@ -180,7 +180,7 @@ def _serve(
 
 def _blame(tools: PassContext, cluster: ClusterRow, user: str, error: TransportError | UnreadableOutput) -> bool:
     """Is it the cluster that is away (True), or does only this user's account give no sense?"""
-    is_away = (isinstance(error, TransportError) and error.is_front_end) or _is_away(tools, cluster, user)
+    is_away = (isinstance(error, TransportError) and error.is_front_end) or _is_away(tools, cluster)
     with tools.database.begin() as conn:
         if is_away:
             put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error), is_login_refused=is_login_refused(error))
@@ -189,14 +189,13 @@ def _blame(tools: PassContext, cluster: ClusterRow, user: str, error: TransportE
     return is_away
 
 
-def _is_away(tools: PassContext, cluster: ClusterRow, user: str) -> bool:
-    """Whether the visitor is not answered either, or is this very account."""
-    visitor = tools.gateway.monitoring_account(cluster)
+def _is_away(tools: PassContext, cluster: ClusterRow) -> bool:
+    """Whether the visitor is not answered either; where it is, nobody else pays for what one account brings about."""
     try:
-        tools.gateway.request(cluster, visitor, ProbeBatchSystem())
+        tools.gateway.request(cluster, tools.gateway.monitoring_account(cluster), ProbeBatchSystem())
     except (TransportError, UnreadableOutput):
         return True
-    return user == visitor
+    return False
 
 
 def _prepare(

@@ -118,6 +118,7 @@ def _look(tools: PassContext, cluster: ClusterRow, key: str, relisted: Sequence[
                 put_failure(conn, cluster, "CLUSTER_ANSWER", "; ".join(problems))
             else:
                 put_success(conn, cluster)
+                put_account_success(conn, cluster, name)
     if discovers and not problems:
         report.update(discover(tools, cluster))
     return report

@@ -91,6 +91,11 @@ def test_the_words_of_a_sites_own_qsub_are_kept_and_the_queue_is_asked() -> None
     assert failed.value.said == "Welcome.\narrays are switched off here"
 
 
+def test_words_without_an_array_are_kept_whatever_the_exit_status() -> None:
+    with pytest.raises(SubmissionFailed, match="your project is suspended"):
+        GRID_ENGINE.parse_submit(ShellResult(0, "your project is suspended\n", ""), REQUEST)
+
+
 def test_what_a_site_says_through_qsub_is_a_refusal_whatever_its_words() -> None:
     said = "Unable to run job: your project is in a timeout, and unable to contact you.\nExiting.\n"
     with pytest.raises(SubmissionRefused, match="timeout"):

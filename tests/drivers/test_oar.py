@@ -169,6 +169,11 @@ def test_the_words_of_a_sites_own_rule_are_kept_and_the_queue_is_asked() -> None
     assert str(failed.value) == f"oarsub (exit status 254): {said.strip()}"
 
 
+def test_words_without_a_job_are_kept_whatever_the_exit_status() -> None:
+    with pytest.raises(SubmissionFailed, match="your project is suspended"):
+        OAR.parse_submit(ShellResult(0, f"your project is suspended\n{END_OF_OAR_ANSWER} 0\n", ""), REQUEST)
+
+
 def test_a_rule_that_speaks_of_a_database_is_a_refusal_as_any_other() -> None:
     said = f"You must connect to the database of projects first\n{END_OF_OAR_ANSWER} 254\n"
     with pytest.raises(SubmissionRefused, match="connect to the database of projects first"):

@@ -237,6 +237,12 @@ def test_the_words_of_a_sites_own_sbatch_are_kept_and_the_queue_is_asked() -> No
     assert str(failed.value) == f"sbatch (exit status 1): {failed.value.said}"
 
 
+def test_words_without_a_job_are_kept_whatever_the_exit_status() -> None:
+    with pytest.raises(SubmissionFailed) as failed:
+        SLURM.parse_submit(ShellResult(0, f"Welcome.\n{END_OF_ANSWER}\n", "your project is suspended\n"), REQUEST)
+    assert failed.value.said == "Welcome.\nyour project is suspended"
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -9,7 +9,7 @@ from sqlalchemy import text
 from cigri.drivers import BatchRequest
 from cigri.drivers.local import LocalDriver
 from cigri.endpoints.campaigns import find_campaign, list_shares
-from cigri.errors import ClusterUnreachable
+from cigri.errors import ClusterUnreachable, RemoteOutcomeUnknown
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.event_fixes import fix_events
 from cigri.flow.views.campaigns import grid_time
@@ -153,6 +153,31 @@ def test_what_was_sent_is_never_put_back_though_the_queue_cannot_be_asked(
         conn.execute(text("UPDATE clusters SET blocked_until = now() - interval '1 s'"))
     local.run_to_end()
     local.assert_each_ran_once(3)
+
+
+class SubmissionHangs(TransportGateway):
+    """Whoever submits has no answer in time; all else is answered."""
+
+    def run(self, cluster: ClusterRow, user: str, script: str) -> ShellResult:
+        if '"verb": "submit"' in script:
+            raise RemoteOutcomeUnknown(cluster.name, f"no answer within 60 s from the script of {user}")
+        return super().run(cluster, user, script)
+
+
+def test_a_cluster_that_answers_is_not_blamed_for_the_submission_of_its_own_visitor(local: Grid) -> None:
+    """Here the account that looks at the cluster is the one that submits; other accounts go on."""
+    local.submit(["1"])
+    for module in (updator, metascheduler, campaign_schedulers):
+        module.run_once(local.tools)
+    with closing(SubmissionHangs()) as gateway:
+        runner.run_once(local.tools._replace(gateway=gateway))
+    assert local.one("SELECT failures FROM clusters") == 0
+    [said] = local.rows(OPEN)
+    assert (said["code"], said["subject"]) == ("ACCOUNT_REFUSED", f"account {local.site.user} on here")
+    updator.run_once(local.tools)
+    assert local.rows(OPEN) == []
+    local.run_to_end()
+    local.assert_each_ran_once(1)
 
 
 def test_why_nothing_runs_is_told_in_the_clusters_words(wrapped: Grid) -> None:

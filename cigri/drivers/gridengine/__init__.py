@@ -142,7 +142,7 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
             raise submission_failed("qsub", answer.status, answer.out, answer.err)
         array = re.search(rf"^(\d+)\.1-{request.size}:1\n\Z", answer.out, re.MULTILINE)
         if not array:
-            raise unreadable("qsub", answer)
+            raise submission_failed("qsub", answer.status, answer.out, answer.err)
         return {index: f"{array[1]}.{index}" for index in range(1, request.size + 1)}
 
     def status(self, prefix: str) -> str:

@@ -159,7 +159,7 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
         message = NEWS.sub("", said).strip()
         if not ids and int(ended[1]) in REFUSALS and message and not NO_DATABASE.search(message):
             raise SubmissionRefused(message)
-        if int(ended[1]) != 0 and not ids:
+        if not ids:
             raise submission_failed("oarsub", int(ended[1]), said, answer.err)
         if int(ended[1]) != 0 or len(set(ids)) != request.size:
             raise unreadable("oarsub", answer)

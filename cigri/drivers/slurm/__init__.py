@@ -132,9 +132,12 @@ cigri_nodes() {
             raise _refusal(answer, request)
         if answer.status != 0:
             raise submission_failed("sbatch", answer.status, answer.out, answer.err)
-        array = re.search(rf"^(\d+)(?:;\S+)?\n{END_OF_ANSWER}\n\Z", answer.out, re.MULTILINE)
-        if not array:
+        if not answer.out.endswith(f"{END_OF_ANSWER}\n"):
             raise unreadable("sbatch", answer)
+        said = answer.out.removesuffix(f"{END_OF_ANSWER}\n")
+        array = re.search(r"^(\d+)(?:;\S+)?\n\Z", said, re.MULTILINE)
+        if not array:
+            raise submission_failed("sbatch", answer.status, said, answer.err)
         return {index: f"{array[1]}_{index}" for index in range(1, request.size + 1)}
 
     def status(self, prefix: str) -> str:

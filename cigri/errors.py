@@ -23,7 +23,8 @@ CigriError
 │   └── RemoteOutcomeUnknown   the command may have run; ask the cluster before doing it again
 └── BatchSystemError
     ├── SubmissionRefused      the batch system said no; nothing was submitted
-    │   └── ArrayTooLarge      submit smaller arrays
+    │   ├── ArrayTooLarge      submit smaller arrays
+    │   └── QueueFull          submit later, when less of the account is there
     └── UnreadableOutput       the answer is no answer; nothing may be concluded from it
         └── SubmissionFailed   the command says something of its own and no job; the queue tells whether it submitted
 """
@@ -187,6 +188,14 @@ class ArrayTooLarge(SubmissionRefused):
     def __init__(self, message: str, largest: int) -> None:
         super().__init__(message)
         self.largest = largest
+
+
+class QueueFull(SubmissionRefused):
+    """The batch system takes no more of this account for now: no more jobs, or no more arrays (`counts_arrays`)."""
+
+    def __init__(self, message: str, *, counts_arrays: bool = False) -> None:
+        super().__init__(message)
+        self.counts_arrays = counts_arrays
 
 
 class UnreadableOutput(BatchSystemError):

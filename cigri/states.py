@@ -129,7 +129,10 @@ class AfterWhen(StrEnum):
 
 
 class CeilingKind(StrEnum):
-    """What keeps a campaign from more jobs by somebody's word. TESTS: those that a user may have on a cluster."""
+    """What keeps a campaign from more jobs by somebody's word. TESTS: those that a user may have on a cluster.
+
+    QUEUE_LIMIT: what a batch system takes of an account at a time.
+    """
 
     LIMIT = "limit"
     QUOTA_CORES = "quota_cores"
@@ -137,6 +140,7 @@ class CeilingKind(StrEnum):
     QUOTA_CORE_HOURS = "quota_core_hours"
     MAX_JOBS = "max_jobs"
     TESTS = "tests"
+    QUEUE_LIMIT = "queue_limit"
 
 
 class PendingReasonCode(StrEnum):
@@ -158,6 +162,7 @@ class PendingReasonCode(StrEnum):
     MAX_QUEUED = "max_queued"
     SHARE = "share"
     TESTS = "tests"
+    QUEUE_LIMIT = "queue_limit"
 
 
 class PropertyLevel(StrEnum):

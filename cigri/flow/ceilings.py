@@ -19,6 +19,7 @@ from cigri.database import wake
 from cigri.database.typed_rows import read_all
 from cigri.eligibility.quotas import QuotaKey
 from cigri.errors import CigriError, NotFound
+from cigri.flow.queue_limits import list_campaign_rooms
 from cigri.flow.quotas import (
     CountedQuota,
     DeclaredQuotas,
@@ -43,8 +44,9 @@ CampaignClusterKey = tuple[int, int]
 class Ceiling(NamedTuple):
     """A limit in tokens, a quota (on one cluster; None: on all together), or a campaign's max_jobs there.
 
-    Or so many jobs of tests of a user there: that goes before all others, and would be a way around fairness. A quota
-    is in cores, in jobs, or in core-seconds, and its name is what it counts.
+    Or what its batch system takes of an account at a time, as learnt. Or so many jobs of tests of a user there: that
+    goes before all others, and would be a way around fairness. A quota is in cores, in jobs, or in core-seconds, and
+    its name is what it counts.
     """
 
     kind: CeilingKind
@@ -107,25 +109,44 @@ def find_ceilings(conn: Connection, tests: int) -> Ceilings:
 
     A user may have so many jobs of `tests` on a cluster.
     """
-    of_tests = _ceilings_of_tests(conn, tests)
+    in_treatment = Campaign.c.state == CampaignState.IN_TREATMENT
+    undeclared = _joined(_ceilings_of_tests(conn, tests), _ceilings_of_queues(conn, in_treatment))
     declared = _declared(conn)
     if not declared:
-        return of_tests
-    in_force = _costs(conn, declared, Campaign.c.state == CampaignState.IN_TREATMENT)
-    costs = dict(in_force.costs)
-    for share, test_cost in of_tests.costs.items():
-        costs[share] = {**costs.get(share, {}), **test_cost}
-    return Ceilings({**in_force.most, **of_tests.most}, _used(conn, declared) | dict(of_tests.used), costs)
+        return undeclared
+    in_force = _costs(conn, declared, in_treatment)
+    return _joined(in_force._replace(used=_used(conn, declared)), undeclared)
 
 
 def lock_ceilings(conn: Connection, campaign_id: int) -> Ceilings:
     """All that a campaign is under, its max_jobs too; nobody else makes such jobs before the end of the transaction."""
     declared = _declared(conn)
-    ceilings = _costs(conn, declared, Campaign.c.id == campaign_id, with_max_jobs=True)
-    if not ceilings.costs:
+    of_it = Campaign.c.id == campaign_id
+    ceilings = _costs(conn, declared, of_it, with_max_jobs=True)
+    if not ceilings.costs and not list_campaign_rooms(conn, of_it):
         return ceilings
     conn.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(CEILINGS_LOCK, 0))))
-    return ceilings._replace(used=_used(conn, declared) | _used_of_max_jobs(conn, campaign_id))
+    used = _used(conn, declared) | _used_of_max_jobs(conn, campaign_id)
+    return _joined(ceilings._replace(used=used), _ceilings_of_queues(conn, of_it))
+
+
+def _joined(some: Ceilings, others: Ceilings) -> Ceilings:
+    costs = dict(some.costs)
+    for share, cost in others.costs.items():
+        costs[share] = {**costs.get(share, {}), **cost}
+    return Ceilings({**some.most, **others.most}, {**some.used, **others.used}, costs)
+
+
+def _ceilings_of_queues(conn: Connection, which: ColumnElement[bool]) -> Ceilings:
+    """What batch systems take of an account. Where arrays count, there is a ceiling only once no more fits."""
+    most, used, costs = dict[Ceiling, int](), dict[Ceiling, int](), dict[CampaignClusterKey, Mapping[Ceiling, int]]()
+    for campaign_id, cluster_id, user, room in list_campaign_rooms(conn, which):
+        if room.counts_arrays and room.left:
+            continue
+        ceiling = Ceiling(CeilingKind.QUEUE_LIMIT, user, cluster_id)
+        most[ceiling], used[ceiling] = room.allowed, room.used
+        costs[campaign_id, cluster_id] = {ceiling: 1}
+    return Ceilings(most, used, costs)
 
 
 def _ceilings_of_tests(conn: Connection, tests: int) -> Ceilings:

@@ -48,6 +48,7 @@ OF_THE_GRID = {
     "NODE_EXCLUDED": "a sick node gets no jobs for a while",
     "NODES_UNREADABLE": "a cluster does not say what nodes it has, so that what was known holds on",
     "ARRAY_LIMIT": "the largest array of a cluster was lowered to what its batch system takes",
+    "QUEUE_LIMIT": "a batch system takes no more of an account at a time: the grid keeps to that, and looks again",
     "KILL_PROBLEM": "jobs could not be killed; the command is sent again",
     "JOBS_LISTED_AGAIN": "a batch system lists jobs that are over; they are killed",
     "MODULE_FAILED": "a module failed in its last pass; its next pass is a new try",

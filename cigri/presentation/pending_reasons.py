@@ -31,6 +31,10 @@ SENTENCES = {
     PendingReasonCode.QUOTA_JOBS: "{owner} has {used} of {most} jobs (quota)",
     PendingReasonCode.QUOTA_CORE_HOURS: "the jobs of {owner} have had, or may use, {used} of {most} core-hours (quota)",
     PendingReasonCode.TESTS: "{used} jobs of tests of user {name} are there, {most} may be at a time (policy.tests)",
+    PendingReasonCode.QUEUE_LIMIT: (
+        "its batch system takes no more of account {name}: {used} of the grid's jobs or arrays are there, {most} were "
+        "taken at a time (event QUEUE_LIMIT)"
+    ),
     PendingReasonCode.FULL: "no core is free for it",
     PendingReasonCode.ORDER: "others go first: they were given {used} of the {most} jobs that there was room for",
     PendingReasonCode.RESERVED: "its {used} free cores are kept, until there are enough, for a job of campaign {name}",

@@ -91,6 +91,28 @@ class ClusterRateColumns(TableColumns):
 ClusterRate = table("cluster_forecasts", ClusterRateColumns)
 
 
+class QueueLimitColumns(TableColumns):
+    """How much of the grid a batch system takes of an account at a time, as it was found out by what it refused.
+
+    `most` was taken, `refused` was not; null: nothing since it was looked for more. `misses`: refusals in a row of no
+    more than `most`; `looks`: how often it was looked for more in vain, next at `look_at`. `counts_arrays`: it limits
+    arrays, not their jobs. `said`: the last refusal.
+    """
+
+    cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)
+    local_user: Named[str] = Column(primary_key=True)
+    most: Named[int]
+    refused: Named[int | None]
+    misses: Named[int]
+    looks: Named[int]
+    look_at: Named[datetime]
+    counts_arrays: Named[bool]
+    said: Named[str]
+
+
+QueueLimit = table("queue_limits", QueueLimitColumns, CheckConstraint("refused > most", name="refused"))
+
+
 class DrainColumns(TableColumns):
     """An operator's wish to have a cluster empty of our jobs at `deadline`; it is disabled meanwhile.
 

@@ -11,6 +11,7 @@ from cigri.errors import (
     ArrayTooLarge,
     ClusterUnreachable,
     DatabaseUnavailable,
+    QueueFull,
     SubmissionFailed,
     SubmissionRefused,
     TransportError,
@@ -25,6 +26,7 @@ from cigri.flow.excluded_nodes import list_all_excluded, list_excluded_nodes
 from cigri.flow.front_end_stress import list_front_end_paces
 from cigri.flow.grid_identity import grid_key
 from cigri.flow.launches import LaunchGroup, list_busy, list_launches
+from cigri.flow.queue_limits import AccountRoom, list_account_rooms, put_full, put_taken
 from cigri.flow.views.occupancy import count_waiting
 from cigri.flow.views.operating_hours import list_closed_by_hours
 from cigri.flow.withdrawals import LaunchingBatch, list_launching, put_back_unlaunched, return_tasks
@@ -45,6 +47,7 @@ from cigri.states import Outcome
 from modules.runner.batch_spec import plan_batch
 from modules.runner.checkpoint_intervals import with_rhythms
 from modules.runner.fallback_mapping import mapped
+from modules.runner.queue_room import fit
 
 logger = logging.getLogger(__name__)
 
@@ -83,13 +86,14 @@ class LaunchContext(NamedTuple):
 class UserLaunches(NamedTuple):
     """What is to be done for one user of a cluster; nothing shall run on the nodes that are `excluded`.
 
-    `most`: batches that may be sent now.
+    `most`: batches that may be sent now; `room`: what of the account has room in the queue, where that has a limit.
     """
 
     unsettled: list[LaunchingBatch]
     launches: list[LaunchGroup]
     excluded: list[str]
     most: int
+    room: AccountRoom | None = None
 
 
 class UnsentBatch(NamedTuple):
@@ -129,6 +133,7 @@ def _visit(tools: PassContext, key: str, outsets: Mapping[int, LaunchContext], c
             room = max(1, int(outset.pace * cluster.config.max_waiting)) - count_waiting(conn, cluster.id)
             max_array = max(1, int(outset.pace * cluster.config.max_array))
             launches = with_rhythms(conn, cluster.id, list_launches(conn, cluster.id, max(room, 0), max_array))
+            rooms = list_account_rooms(conn, cluster.id)
         most = max(1, int(outset.pace * BATCHES_AT_ONCE))
         work: dict[str, UserLaunches] = defaultdict(lambda: UserLaunches([], [], outset.excluded, most))
         for batch in unsettled:
@@ -140,7 +145,8 @@ def _visit(tools: PassContext, key: str, outsets: Mapping[int, LaunchContext], c
         away = threading.Event()
 
         def serve(user: str) -> PassReport:
-            return Counter() if away.is_set() else _serve(tools, cluster, key, user, work[user], away)
+            own = work[user]._replace(room=rooms.get(user))
+            return Counter() if away.is_set() else _serve(tools, cluster, key, user, own, away)
 
         # one that hangs goes on without this lock: who finds its batch unsettled asks the cluster, and voids it there
         for of_user in tools.gateway.run_concurrently(cluster, work, serve, doubtful=refused).in_time:
@@ -157,7 +163,8 @@ def _serve(
     try:
         for batch in work.unsettled:
             _reconcile(tools, cluster, key, batch, report)
-        chosen = [_prepare(tools, cluster, key, launch, work.excluded) for launch in work.launches[: work.most]]
+        launches = fit(work.launches[: work.most], work.room)
+        chosen = [_prepare(tools, cluster, key, launch, work.excluded) for launch in launches]
         prepared = [committed for committed in chosen if committed is not None]
         if prepared:
             answers = tools.gateway.request_all(cluster, user, [unsent.submission for unsent in prepared])
@@ -235,11 +242,14 @@ def _settle_all(
     """
     unclear: list[UnreadableOutput] = []
     failed: list[FailedBatch] = []
+    too_many: dict[int, QueueFull] = {}
     submitted = set()
     for sent in batches:
         try:
             if _settle(tools, cluster, sent, answers, report):
                 submitted.add(sent.launch.campaign_id)
+        except QueueFull as error:
+            too_many.setdefault(len(sent.launch.jobs), error)
         except SubmissionFailed as error:
             failed.append(FailedBatch(sent, error))
         except UnreadableOutput as error:
@@ -247,6 +257,10 @@ def _settle_all(
     if submitted:
         with tools.database.begin() as conn:
             heal_submissions(conn, cluster.id, cluster.name, submitted)
+            put_taken(conn, cluster, user)
+    if too_many:
+        with tools.database.begin() as conn:
+            put_full(conn, cluster, user, min(too_many), too_many[min(too_many)])
     if failed:
         _ask_of_failed(tools, cluster, key, user, failed, report)
     if unclear:
@@ -265,6 +279,11 @@ def _settle(
             put_array_limit(conn, cluster, error.largest, str(error))
         report["batches too large"] += 1
         return False
+    except QueueFull as error:  # nobody is to blame; what is less may be taken
+        with tools.database.begin() as conn:
+            return_tasks(conn, cluster.id, sent.batch.id, Outcome.WITHDRAWN, str(error), tools.settings.jobs)
+        report["batches with no room"] += 1
+        raise
     except SubmissionRefused as error:
         left_out = _left_out(tools, cluster, sent.excluded)
         _refuse(tools, cluster, sent.launch, sent.batch, f"{error}{left_out}")

@@ -8,7 +8,7 @@ import pytest
 
 from cigri.drivers import BatchRequest, Capacity, RemoteJob, RemoteJobState, load
 from cigri.drivers.gridengine import END
-from cigri.errors import ArrayTooLarge, SubmissionFailed, SubmissionRefused, UnreadableOutput
+from cigri.errors import ArrayTooLarge, QueueFull, SubmissionFailed, SubmissionRefused, UnreadableOutput
 from cigri.shell.results import ShellResult
 from tests.drivers.recorded import STALE_PRELOAD
 
@@ -89,6 +89,16 @@ def test_the_words_of_a_sites_own_qsub_are_kept_and_the_queue_is_asked() -> None
     with pytest.raises(SubmissionFailed) as failed:
         GRID_ENGINE.parse_submit(ShellResult(1, "Welcome.\n", "arrays are switched off here\n"), REQUEST)
     assert failed.value.said == "Welcome.\narrays are switched off here"
+
+
+@pytest.mark.parametrize(
+    "limit", ["3 jobs are allowed per user (current job count: 3)", "2 jobs are allowed per cluster"]
+)
+def test_a_limit_of_jobs_is_a_queue_that_is_full_of_arrays(limit: str) -> None:
+    said = f"Unable to run job: job rejected: only {limit}\nExiting.\n"
+    with pytest.raises(QueueFull, match=r"only \d jobs are allowed") as full:
+        GRID_ENGINE.parse_submit(ShellResult(25, "", said), REQUEST)
+    assert full.value.counts_arrays
 
 
 def test_words_without_an_array_are_kept_whatever_the_exit_status() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cigri.drivers import BatchRequest, Capacity, JobControl, RemoteJob, RemoteJobState, ResourceRequest, load
 from cigri.drivers.slurm import END_OF_ALL
 from cigri.drivers.slurm.output_parsing import END_OF_ANSWER, SACCT_HEADER, SLURM_STATES, SQUEUE_HEADER
-from cigri.errors import ArrayTooLarge, ConfigError, SubmissionFailed, SubmissionRefused, UnreadableOutput
+from cigri.errors import ArrayTooLarge, ConfigError, QueueFull, SubmissionFailed, SubmissionRefused, UnreadableOutput
 from cigri.shell.results import ShellResult
 from tests.drivers.recorded import REPLIES, STALE_PRELOAD, read_answer
 
@@ -235,6 +235,25 @@ def test_the_words_of_a_sites_own_sbatch_are_kept_and_the_queue_is_asked() -> No
         SLURM.parse_submit(ShellResult(1, "Welcome to dahu.\n", "arrays are switched off here\n"), REQUEST)
     assert failed.value.said == "Welcome to dahu.\narrays are switched off here"
     assert str(failed.value) == f"sbatch (exit status 1): {failed.value.said}"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("AssocMaxSubmitJobLimit", "AssocGrpSubmitJobsLimit", "QOSGrpSubmitJobsLimit"),
+        *("QOSMaxSubmitJobPerUserLimit", "QOSMaxSubmitJobPerAccountLimit"),
+    ],
+)
+def test_a_limit_of_submitted_jobs_is_a_full_queue(name: str) -> None:
+    policy = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+    said = f"sbatch: error: {name}\nsbatch: error: Batch job submission failed: {policy}\n"
+    with pytest.raises(QueueFull, match=name) as full:
+        SLURM.parse_submit(ShellResult(1, "", said), REQUEST)
+    assert not full.value.counts_arrays
+    for other in (said.replace(name, "QOSMaxWallDurationPerJobLimit"), said.replace(f"sbatch: error: {name}\n", "")):
+        with pytest.raises(SubmissionRefused) as refused:
+            SLURM.parse_submit(ShellResult(1, "", other), REQUEST)
+        assert not isinstance(refused.value, QueueFull)
 
 
 def test_words_without_a_job_are_kept_whatever_the_exit_status() -> None:

@@ -20,7 +20,7 @@ from cigri.drivers.gridengine.output_parsing import (
     unreadable,
 )
 from cigri.drivers.gridengine.submit_arguments import GridEngineOptions, find_problems, placement, sizes
-from cigri.errors import ArrayTooLarge, SubmissionRefused
+from cigri.errors import ArrayTooLarge, QueueFull, SubmissionRefused
 from cigri.requirements import Condition
 from cigri.resources.nodes import AlikeNodes
 from cigri.shell.results import ShellResult
@@ -47,6 +47,10 @@ tac -- "$file" && echo END; } | awk -F: -v owner="$(id -un)" -v oldest=$(($(date
 
 REFUSED = re.compile(r"^Unable to run job: .*\nExiting\.\n", re.MULTILINE | re.DOTALL)
 TOO_LARGE = re.compile(r"a job with more than (\d+) tasks")
+# max_u_jobs and max_jobs of `qconf -sconf`; each counts an array as one.
+QUEUE_FULL = re.compile(
+    r"^Unable to run job: job rejected: only \d+ jobs are allowed per (user|cluster)\b", re.MULTILINE | re.IGNORECASE
+)
 # After these sentences of Grid Engine it is not known whether the qmaster took the request. Sites' own words are none.
 NO_GRID_ENGINE = re.compile(
     r"^error: commlib error|^Unable to run job: (failed receiving gdi|unable to (send message to|contact) qmaster)",
@@ -136,6 +140,8 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
     def parse_submit(self, answer: ShellResult, request: BatchRequest) -> dict[int, str]:
         message = answer.err.strip()
         if answer.status != 0 and REFUSED.search(answer.err) and not NO_GRID_ENGINE.search(message):
+            if QUEUE_FULL.search(message):
+                raise QueueFull(message, counts_arrays=True)
             largest = TOO_LARGE.search(message)
             raise ArrayTooLarge(message, int(largest[1])) if largest else SubmissionRefused(message)
         if answer.status != 0:

@@ -31,7 +31,7 @@ from cigri.drivers.slurm.submit_arguments import (
     selection_words,
     sorted_by_slurm,
 )
-from cigri.errors import ArrayTooLarge, SubmissionRefused, UnreadableOutput
+from cigri.errors import ArrayTooLarge, QueueFull, SubmissionRefused, UnreadableOutput
 from cigri.formats.units import as_clock
 from cigri.formats.untrusted_text import excerpt
 from cigri.requirements import Condition
@@ -54,6 +54,8 @@ esac
 [ $status -ne 0 ] || echo {END_OF_ANSWER}
 exit $status"""
 
+# What an association or a QOS lets be submitted: AssocMaxSubmitJobLimit, QOSMaxSubmitJobPerUserLimit, ...
+SUBMIT_LIMIT = re.compile(r"^sbatch: error: (Assoc|QOS)\w*SubmitJob\w*Limit$", re.MULTILINE)
 NO_ACCOUNTING = "accounting storage is disabled"
 DENIED = re.compile(r"Access/permission denied|Invalid user id")
 GONE = re.compile(r"Invalid job id specified|already completing or completed")
@@ -242,6 +244,8 @@ cigri_nodes() {
 def _refusal(answer: ShellResult, request: BatchRequest) -> SubmissionRefused:
     """The limit is that of an index, which begins at 0."""
     message = answer.err.strip()
+    if SUBMIT_LIMIT.search(message):
+        return QueueFull(message)
     limit = re.search(r"^MaxArraySize\s*= (\d+)\n", answer.out, re.MULTILINE) if NO_SUCH_ARRAY in message else None
     largest = int(limit[1]) - 1 if limit else 0
     return ArrayTooLarge(message, largest) if 0 < largest < request.size else SubmissionRefused(message)

@@ -89,8 +89,8 @@ def test_one_that_is_gone_is_forgotten_step_by_step() -> None:
 def test_a_limit_that_fell_is_found_from_above() -> None:
     queue = filled(60)
     queue.limit = 10
-    while queue.present > 4:
-        queue.present -= 1
+    for _ in range(60):
+        queue.present = max(0, queue.present - 1)
         queue.send(1000)
     for _ in range(40):
         queue.send(1000)

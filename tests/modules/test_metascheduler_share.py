@@ -5,7 +5,7 @@ from math import e, inf
 from time import process_time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cigri.estimates.completion import expected_seconds
@@ -191,6 +191,7 @@ rooms = st.lists(
 
 
 @given(rooms, wants)
+@example([a_room(1, free=60, most=5)], [a_want(1, waiting=50), a_want(2, waiting=50)])
 def test_no_limit_is_ever_exceeded(rooms: list[SchedulableCluster], wants: list[ClusterDemand]) -> None:
     offers = offers_of(rooms, wants)
     assert len({(offer.campaign_id, offer.cluster_id) for offer in offers}) == len(offers)

@@ -128,11 +128,15 @@ def test_of_nothing_that_is_asked_for_more_waits_than_may(free: int, others: int
     """Campaigns 1 and 11 ask for the same, and so on."""
     known = dict(enumerate(queued, start=1))
     wants = [a_want(more + number)._replace(request_hashes=(number,)) for number in known for more in (0, 10)]
-    waiting = others + sum(queued)
+    waiting, sent = others + sum(queued), Counter[int]()
     stock = shared(a_room(free, waiting, n_max_queued_jobs=most)._replace(queued_by_request=known), *wants)
     before, cluster = max(0, waiting - free), stock.clusters[1]
+    for offer in stock.offers():
+        sent[offer.campaign_id % 10] += offer.jobs - offer.at_once
     for want in wants:
         behind = cluster.behind_of(want.request_hashes)
+        number = want.request_hashes[0]
+        assert behind == min(known[number], before) + sent[number], "what was given counts"
         assert behind <= max(most, min(known[want.request_hashes[0]], before))
         assert stock.given_to(want) == 0 or behind <= most
     added = cluster.queued_behind - before

@@ -1,15 +1,16 @@
 """Small faults that a rule of the grid forbids, each with the tests that must find it; `scripts/mutants` tries them.
 
-Those of `seeds.toml` break what a sentence of the seeds wants: each of the tests that it is shown by must find it.
+Those in `seeds` break what a sentence of the seeds wants: each of the tests that it is shown by must find it.
 """
 
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-LIST = Path(__file__).with_name("faults.toml")
-SEEDS_LIST = Path(__file__).with_name("seeds.toml")
+LISTS = (Path(__file__).with_name("faults.toml"),)
+SEEDS_LISTS = tuple(sorted(Path(__file__).with_name("seeds").glob("*.toml")))
 ROOT = Path(__file__).parents[2]
 
 
@@ -25,5 +26,9 @@ class Fault(BaseModel):
     tests: list[str]
 
 
-def list_faults(file: Path = LIST) -> list[Fault]:
-    return TypeAdapter(list[Fault]).validate_python(tomllib.loads(file.read_text())["fault"])
+def list_faults(files: Iterable[Path] = LISTS) -> list[Fault]:
+    return [
+        fault
+        for file in files
+        for fault in TypeAdapter(list[Fault]).validate_python(tomllib.loads(file.read_text())["fault"])
+    ]

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.mutants import ROOT, SEEDS_LIST, Fault, list_faults
+from tests.mutants import ROOT, SEEDS_LISTS, Fault, list_faults
 from tests.seeds.test_sentences import list_seed_tests
 
-OF_SEEDS = list_faults(SEEDS_LIST)
+OF_SEEDS = list_faults(SEEDS_LISTS)
 
 
 @pytest.mark.parametrize("fault", [*list_faults(), *OF_SEEDS], ids=lambda fault: fault.rule)

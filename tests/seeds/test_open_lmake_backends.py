@@ -135,6 +135,7 @@ def test_tasks_of_the_same_resources_are_ordered_by_priority_beforehand(database
         a_cluster(conn)
         campaign = sized(conn, [1, 2, 1, 2])
         conn.exec_driver_sql("UPDATE tasks SET priority = 30 WHERE number = 3")
+        assert [task.priority for task in take_waiting(conn, campaign, 1)] == [30], "of its bucket the first alone"
         taken = take_waiting(conn, campaign, 4)
         assert taken[0].priority == 30
         assert [task.priority for task in taken] == [30, 10, 10, 10]

@@ -57,6 +57,11 @@ class MachineJobFeatures(BaseModel):
         pattern=r"^([A-Za-z_][A-Za-z0-9_.-]{0,31})?$",
         description="group whose members may read the directories, too; its accounts have to be in it",
     )
+    address: str = Field(
+        "",
+        pattern=r"^(https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)*)?$",
+        description="the portal as nodes reach it, where jobs read their features by HTTP(S); empty: in directories",
+    )
 
     @model_validator(mode="after")
     def _draft_is_wanted(self) -> "MachineJobFeatures":

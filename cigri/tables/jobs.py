@@ -1,8 +1,10 @@
 """What is sent to clusters: batches of jobs, and the attempts at tasks that they carry."""
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import CheckConstraint, Column, ForeignKey, ForeignKeyConstraint, Index, Named, UniqueConstraint
+from sqlalchemy.dialects.postgresql import JSONB
 
 from cigri.states import BatchState, JobKind, JobState, Outcome
 from cigri.tables.columns import NumberedColumns, TableColumns, one_of, table
@@ -15,6 +17,8 @@ class BatchColumns(NumberedColumns):
     after `checkpoint_life` seconds in the mean, and a checkpoint takes `checkpoint_cost`.
     `promised_notice`: its jobs hear of a shutdown so many seconds before; None: of an earlier version, nobody knows.
     `inputs_version`: of the inputs of its campaign there, those which its tasks find.
+    `served_features`: what the portal tells its jobs, `machine` and `job`, by an address of which `sha256` is the hash;
+    None: nothing.
     """
 
     tag: Named[str] = Column(unique=True)
@@ -30,6 +34,7 @@ class BatchColumns(NumberedColumns):
     checkpoint_cost: Named[float | None]
     promised_notice: Named[int | None]
     inputs_version: Named[int] = Column(server_default="1")
+    served_features: Named[dict[str, Any] | None] = Column(JSONB(none_as_null=True))
 
 
 Batch = table(

@@ -13,6 +13,10 @@ cigri_features() { # before the first task
         [ -n "$JOBFEATURES" ] || cigri_own=$cigri_features/jobfeatures
         [ -n "$cigri_own" ] || cigri_news=-
         [ -n "$cigri_machine" ] || cigri_machine_news=-
+        if [ -n "$cigri_address" ]; then # tasks read what the portal tells; what is here is for the wrapper itself
+            MACHINEFEATURES=${MACHINEFEATURES:-$cigri_address/$CIGRI_INDEX/machinefeatures}
+            JOBFEATURES=${JOBFEATURES:-$cigri_address/$CIGRI_INDEX/jobfeatures}
+        fi
         export MACHINEFEATURES="${MACHINEFEATURES:-$cigri_machine}" JOBFEATURES="${JOBFEATURES:-$cigri_own}"
         export JOBSTATUS="${JOBSTATUS:-$cigri_board}"
     else
@@ -193,7 +197,7 @@ cigri_pilot() { # before each task: false when the job must be over before it co
 }
 
 cigri_has_time() { # a shutdown of the job or the machine is perhaps announced
-    for cigri_news in "$JOBFEATURES/shutdowntime_job" "$MACHINEFEATURES/shutdowntime"; do
+    for cigri_news in "${cigri_own:-$JOBFEATURES}/shutdowntime_job" "${cigri_machine:-$MACHINEFEATURES}/shutdowntime"; do
         case $cigri_news in /*) [ -e "$cigri_news" ] || continue ;; *) continue ;; esac
         cigri_line=
         read -r cigri_line <"$cigri_news"

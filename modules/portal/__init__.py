@@ -21,6 +21,7 @@ from cigri.settings.sections import Settings
 from modules.portal import (
     cigri3,
     health,
+    job_features,
     metrics,
     openapi,
     pages,
@@ -82,6 +83,7 @@ def make_app(database: Database, settings: Settings, errands: DeferredResponses)
     app.add_middleware(metrics.RequestMetrics, registry=registry)
     metrics.add_to(app, database, identities, registry, settings.data_directory)
     health.add_to(app, database)
+    job_features.add_to(app, database)
     app.router.routes += list_endpoint_routes()
     pages.add_to(app, services)
     cigri3.add_to(app, services)

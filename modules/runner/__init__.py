@@ -27,6 +27,7 @@ from cigri.flow.front_end_stress import list_front_end_paces
 from cigri.flow.grid_identity import grid_key
 from cigri.flow.launches import LaunchGroup, list_busy, list_launches
 from cigri.flow.queue_limits import AccountRoom, list_account_rooms, put_full, put_taken
+from cigri.flow.served_features import ServedFeatures, put_served_features
 from cigri.flow.views.occupancy import count_waiting
 from cigri.flow.views.operating_hours import list_closed_by_hours
 from cigri.flow.withdrawals import LaunchingBatch, list_launching, put_back_unlaunched, return_tasks
@@ -40,10 +41,13 @@ from cigri.gateway.requests import (
     SubmitBatch,
     VoidBatch,
 )
+from cigri.identity.feature_addresses import FeatureAddress, new_feature_address
 from cigri.runtime.failure_isolation import described, isolated_visit
 from cigri.runtime.pass_context import PassContext, PassReport, combine_reports
 from cigri.settings.job_types import hours_of
 from cigri.states import Outcome
+from cigri.wrapper import BatchSpec
+from cigri.wrapper.feature_values import list_known_features
 from modules.runner.batch_spec import plan_batch
 from modules.runner.checkpoint_intervals import with_rhythms
 from modules.runner.fallback_mapping import mapped
@@ -215,16 +219,29 @@ def _prepare(
         return None
     try:
         hours = hours_of(cluster.config, tools.settings.hours)
-        plan, request = plan_batch(cluster, key, launch, batch, hours, excluded)
+        portal = cluster.config.features.address
+        address = new_feature_address(portal, batch.id) if portal else None
+        plan, request = plan_batch(cluster, key, launch, batch, hours, excluded, address.url if address else "")
+        if address:
+            _serve_features(tools, plan, address)
         if stand_in := cluster.config.stand_in:
             request = mapped(request, stand_in.pools)
         return UnsentBatch(launch, batch, tools.gateway.prepare(cluster, SubmitBatch(plan, request)), request.exclude)
+    except DatabaseUnavailable:
+        raise
     except ValueError as error:
         _refuse(tools, cluster, launch, batch, f"the batch cannot be written: {error}")
     except Exception as error:  # a fault of ours, or of a driver's, that this campaign's description brings out
         logger.exception("Campaign %s on %s: its batch cannot be planned", launch.campaign_id, cluster.name)
         _refuse(tools, cluster, launch, batch, f"CiGri fails to plan the batch: {described(error)}")
     return None
+
+
+def _serve_features(tools: PassContext, plan: BatchSpec, address: FeatureAddress) -> None:
+    """Committed before the jobs are submitted, which find the address in their environment."""
+    known = list_known_features(plan.features, plan.walltime, plan.jobs[0].side)
+    with tools.database.begin() as conn:
+        put_served_features(conn, plan.batch_id, ServedFeatures(address.sha256, known.machine, known.job))
 
 
 def _settle_all(

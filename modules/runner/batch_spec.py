@@ -33,8 +33,12 @@ def plan_batch(
     batch: PreparedBatch,
     hours: OperatingHours | None = None,
     exclude: Sequence[str] = (),
+    address: str = "",
 ) -> tuple[BatchSpec, BatchRequest]:
-    """What is written to the cluster and what is asked of its batch system; pure."""
+    """What is written to the cluster and what is asked of its batch system; pure.
+
+    `address`: below which the portal tells its jobs their features; "": it does not.
+    """
     settings = ClusterSettings.model_validate(launch.settings)
     walltime = launch.jobs[0].walltime
     each, side = ResourceRequest(), 1
@@ -57,7 +61,7 @@ def plan_batch(
         jobs=_calls(launch, settings, side, batch.campaign_from),
         script=script(lines, campaign_id=launch.campaign_id) if lines is not None else None,
         checkpoint=_signalling(settings, launch.rhythm) if launch.kind is JobKind.TASKS else None,
-        features=_features(cluster.config.features, resources, launch.estimate),
+        features=_features(cluster.config.features, resources, launch.estimate, address),
         amounts=_amounts(each),
         keep_tmp=settings.keep_tmp and launch.kind is JobKind.TASKS,
         collects_always=settings.collect.when == "end",
@@ -92,7 +96,9 @@ def _due(launch: LaunchGroup, now: datetime) -> StartDate | None:
     return None if is_first else StartDate(launch.start_by or now, now)
 
 
-def _features(declared: MachineJobFeatures, resources: ResourceRequest, estimate: float | None) -> FeatureSpec:
+def _features(
+    declared: MachineJobFeatures, resources: ResourceRequest, estimate: float | None, address: str
+) -> FeatureSpec:
     """What the wrapper tells the jobs of what was asked for, and of what the operator knows."""
     values = declared.model_dump(include=set(MACHINE_KEYS | OWN_KEYS), exclude_none=True)
     return FeatureSpec(
@@ -106,6 +112,7 @@ def _features(declared: MachineJobFeatures, resources: ResourceRequest, estimate
         with_draft=declared.draft,
         factor=declared.cpufactor_lrms,
         readers=declared.readers,
+        address=address,
     )
 
 

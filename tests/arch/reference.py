@@ -124,6 +124,7 @@ Every change is in the audit trail together with what it changed: `gridevents --
 Pages in a browser and [CiGri 3's paths](cigri3.md) ask the same, by the same rules. `/metrics` tells whoever is known
 what `/figures` does. Strangers, too, are answered at {},
 and where the table says so: there they may show by the signature of an [SSH key](commands.md#gridtoken) who they are.
+Below `/features` [jobs](machine-job-features.md#over-http) read what they may use, by an address that only they know.
 
 """
 

@@ -20,6 +20,7 @@ from tests.forker import Forker, Said
 from tests.waiting import PATIENCE, looks
 
 WORLD = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PYTHONWARNINGS": "error"}
+WORLD |= {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}  # of a copy that has a fault
 OPERATOR = ["-P", "-m", "modules.operator"]
 CIGRI = [sys.executable, *OPERATOR]
 

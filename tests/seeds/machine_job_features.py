@@ -8,6 +8,7 @@ STATUS = "wrapper/test_job_features"
 DRAIN = "modules/test_drain"
 GRID = "modules/test_features"
 REAL = "faults/test_features"
+SERVED = "portal/test_job_features"
 DRAFT = f"{WRAPPER}::test_names_of_the_draft_stand_beside_the_others"
 STANDARD = f"{WRAPPER}::test_standard_keys_and_no_trace_afterwards"
 PILOT = f"{WRAPPER}::test_pilot_keeps_its_status"
@@ -27,7 +28,12 @@ VARIABLES = [
     shown("values may change while the job runs", f"{WRAPPER}::test_job_hears_of_a_shutdown_from_the_front_end"),
     shown("JOBSTATUS is empty at first", f"{WRAPPER}::test_single_task_finds_an_empty_status_of_its_own"),
     shown("the pilot fills it", PILOT, TOGETHER, CLUSTERS),
-    left("the provider serves the files over HTTP", "this grid gives directories; a site's addresses are left alone"),
+    shown(
+        "the provider serves the files over HTTP",
+        f"{SERVED}::test_who_has_the_address_reads_a_value_or_what_there_is",
+        f"{WRAPPER}::test_a_job_is_told_where_the_portal_serves_its_features",
+        "operator/test_features_over_http::test_a_job_reads_its_features_and_its_shutdown_from_the_portal",
+    ),
     shown(
         "services of the provider may read the files",
         f"{WRAPPER}::test_a_group_that_the_site_names_may_read_the_directories",

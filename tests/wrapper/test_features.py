@@ -243,6 +243,36 @@ def test_a_group_that_is_not_there_hurts_no_job(cluster: Cluster) -> None:
     assert seen == STANDARD
 
 
+ADDRESS = "https://grid.example.org/features/34_" + "s" * 43
+
+
+def test_a_job_is_told_where_the_portal_serves_its_features(cluster: Cluster) -> None:
+    """Its status stays a directory: no server lets one lock a file."""
+    show = 'echo "$MACHINEFEATURES $JOBFEATURES"; [ -d "$JOBSTATUS" ]'
+    jobs = [call(index, "sh", "-c", show) for index in (1, 2)]
+    cluster.write(plan=replace(cluster.plan, jobs=jobs, features=FeatureSpec(address=ADDRESS)))
+    for index in (1, 2):
+        assert cluster.run(index).status == 0
+        assert cluster.out(index, 1) == f"{ADDRESS}/{index}/machinefeatures {ADDRESS}/{index}/jobfeatures\n"
+
+
+def test_what_the_site_gives_goes_before_what_the_portal_serves(cluster: Cluster) -> None:
+    jobs = [call(1, "sh", "-c", 'echo "$MACHINEFEATURES $JOBFEATURES"')]
+    cluster.write(plan=replace(cluster.plan, jobs=jobs, features=FeatureSpec(address=ADDRESS)))
+    assert cluster.run(environment={"MACHINEFEATURES": "http://site/machine"}).status == 0
+    assert cluster.out() == f"http://site/machine {ADDRESS}/1/jobfeatures\n"
+
+
+@pytest.mark.parametrize("news", ["shutdown.1", "machine.1"])
+def test_a_pilot_hears_of_a_shutdown_though_its_tasks_ask_the_portal(cluster: Cluster, news: str) -> None:
+    first = f'echo 1 >"$HOME/{cluster.batch.relative_to(cluster.home)}/{news}"'
+    tasks = (task(1, "sh", "-c", first), task(2, "touch", "second"))
+    features = FeatureSpec(address=ADDRESS, estimate=30)
+    cluster.write(plan=replace(cluster.plan, jobs=[JobSpec(1, 901, tasks)], features=features))
+    assert cluster.run().status == 143
+    assert not (cluster.home / "second").exists()
+
+
 def test_job_hears_of_a_shutdown_from_the_front_end(cluster: Cluster) -> None:
     wait = 'touch "$HOME/here"; until [ -e "$JOBFEATURES/shutdowntime_job" ]; do sleep 0.02; done'
     cluster.write(f'[ ! -e "$JOBFEATURES/shutdowntime_job" ] || exit 9; {wait}; cat "$JOBFEATURES/shutdowntime_job"')

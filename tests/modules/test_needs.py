@@ -16,6 +16,7 @@ from cigri.flow.tasks import take_waiting
 from cigri.flow.views.queue_verdicts import list_whys
 from cigri.states import QueueRejectCode
 from modules import updator
+from modules.operator.down import ask
 from modules.runner.batch_spec import plan_batch
 from tests.factories import NOON, a_cluster
 from tests.flow.test_buckets import SIZED, sized
@@ -23,6 +24,8 @@ from tests.grid import Grid, local_site, until
 from tests.localbatch.host import Host
 
 pytestmark = pytest.mark.noon
+
+SHORT = "needs gnat=2, free 1"
 
 
 def seen(local: Grid) -> list[str]:
@@ -56,10 +59,16 @@ def test_a_pool_of_the_operators_own_is_charged_too(local: Grid) -> None:
     pools = {**options["pools"], "gnat": 3, "tmp": 50}
     with local.database.begin() as conn:
         put_cluster(conn, local.site.name, {**local.site.config, "options": {**options, "pools": pools}})
-    alone = f"mkdir {local.place}/alone || exit 1; sleep 0.1; rmdir {local.place}/alone"
     limit = '$(cat "$JOBFEATURES/scratch_limit_bytes")'
     show = f'echo "$CIGRI_RESOURCE_GNAT $CIGRI_RESOURCE_TMP {limit}" >>{local.place}/seen'
-    local.submit(["1", "2", "3"], command=f"{alone}; {show}", resources={"gnat": "min({}, 1) + 1", "tmp": "{1} * 10"})
+    hold = f"until [ -e {local.place}/go ]; do sleep 0.05; done"
+    local.submit(["1", "2", "3"], command=f"{show}; {hold}", resources={"gnat": "min({}, 1) + 1", "tmp": "{1} * 10"})
+    local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") == 3)
+    spool = Path(options["spool"])
+    until(lambda: {array["reason"] for array in ask(spool, "list", prefix="", everybody=True)} >= {SHORT})
+    until(Path(local.place, "seen").exists)
+    assert len(seen(local)) == 1, "the others wait"
+    Path(local.place, "go").touch()
     local.run_to_end()
     local.assert_each_ran_once(3)
     assert seen(local) == [f"2 {size} {size * 2**20}" for size in (10, 20, 30)]

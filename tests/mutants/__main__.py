@@ -1,4 +1,8 @@
-"""Put each fault into a copy of the tree, and expect that its tests find it: `scripts/mutants --help`."""
+"""Put each fault into a copy of the tree, and expect that its tests find it: `scripts/mutants --help`.
+
+A daemon of the local cluster that a grid starts is that of .venv, whatever the copy: faults in cigri/localbatch are
+found by tests that start it themselves.
+"""
 
 import argparse
 import os

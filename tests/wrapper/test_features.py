@@ -186,6 +186,8 @@ def test_only_what_the_site_does_not_give_is_given(cluster: Cluster) -> None:
     assert cluster.out() == f"total_cpu={CPUS}\n{site}\n"
     assert list(site.iterdir()) == []
     assert not (cluster.batch / "status.1").exists()
+    told = f"features 2 {cluster.batch}/status.1 - {cluster.batch}/machine.1 ."
+    assert told in cluster.journal(), "a job that reads the site's directory cannot be told of its shutdown"
 
 
 def test_directories_of_the_batch_system_are_used(cluster: Cluster) -> None:
@@ -256,11 +258,13 @@ def test_a_job_is_told_where_the_portal_serves_its_features(cluster: Cluster) ->
         assert cluster.out(index, 1) == f"{ADDRESS}/{index}/machinefeatures {ADDRESS}/{index}/jobfeatures\n"
 
 
-def test_what_the_site_gives_goes_before_what_the_portal_serves(cluster: Cluster) -> None:
-    jobs = [call(1, "sh", "-c", 'echo "$MACHINEFEATURES $JOBFEATURES"')]
+@pytest.mark.parametrize("given", ["MACHINEFEATURES", "JOBFEATURES"])
+def test_what_the_site_gives_goes_before_what_the_portal_serves(cluster: Cluster, given: str) -> None:
+    jobs = [call(1, "sh", "-c", 'echo "$MACHINEFEATURES"; echo "$JOBFEATURES"')]
     cluster.write(plan=replace(cluster.plan, jobs=jobs, features=FeatureSpec(address=ADDRESS)))
-    assert cluster.run(environment={"MACHINEFEATURES": "http://site/machine"}).status == 0
-    assert cluster.out() == f"http://site/machine {ADDRESS}/1/jobfeatures\n"
+    assert cluster.run(environment={given: "http://site/own"}).status == 0
+    served = {name: f"{ADDRESS}/1/{name.lower()}" for name in ("MACHINEFEATURES", "JOBFEATURES")}
+    assert cluster.out().split() == list((served | {given: "http://site/own"}).values())
 
 
 @pytest.mark.parametrize("news", ["shutdown.1", "machine.1"])

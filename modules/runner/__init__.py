@@ -34,10 +34,8 @@ from cigri.flow.withdrawals import LaunchingBatch, list_launching, put_back_unla
 from cigri.gateway.requests import (
     ClusterRequest,
     ClusterResponses,
-    ListJobs,
     ProbeBatchSystem,
     PurgeCampaign,
-    ReadJobHistory,
     SubmitBatch,
     VoidBatch,
 )
@@ -51,6 +49,7 @@ from cigri.wrapper.feature_values import list_known_features
 from modules.runner.batch_spec import plan_batch
 from modules.runner.checkpoint_intervals import with_rhythms
 from modules.runner.fallback_mapping import mapped
+from modules.runner.queue_questions import find_remote_ids, questions_of
 from modules.runner.queue_room import fit
 
 logger = logging.getLogger(__name__)
@@ -114,13 +113,6 @@ class FailedBatch(NamedTuple):
 
     sent: UnsentBatch
     error: SubmissionFailed
-
-
-class QueueQuestions(NamedTuple):
-    """What is asked of a batch system to learn whether it has a batch: what lives, and what has ended."""
-
-    listed: ListJobs
-    history: ReadJobHistory
 
 
 def _visit(tools: PassContext, key: str, outsets: Mapping[int, LaunchContext], cluster: ClusterRow) -> PassReport:
@@ -319,11 +311,11 @@ def _ask_of_failed(
     Raise UnreadableOutput or TransportError where the queue says nothing: then these words were no refusal, and what
     became of the batches is asked at the next pass.
     """
-    asked = [_asked(sent.batch.tag, len(sent.launch.jobs)) for sent, _ in failed]
+    asked = [questions_of(sent.batch.tag, len(sent.launch.jobs)) for sent, _ in failed]
     answers = tools.gateway.request_all(cluster, user, [order for pair in asked for order in pair])
     absent = []
     for (sent, error), pair in zip(failed, asked, strict=True):
-        if remote_ids := _found(answers, pair, sent.batch.tag):
+        if remote_ids := find_remote_ids(answers, pair, sent.batch.tag):
             with tools.database.begin() as conn:
                 put_submitted(conn, sent.batch.id, remote_ids)
             report["adopted batches"] += 1
@@ -363,9 +355,9 @@ def _left_out(tools: PassContext, cluster: ClusterRow, nodes: Sequence[str]) -> 
 
 def _reconcile(tools: PassContext, cluster: ClusterRow, key: str, batch: LaunchingBatch, report: PassReport) -> None:
     """Was it submitted? Ask the queue by tag; if it is not there, make the batch harmless and give its tasks back."""
-    asked = _asked(batch.tag, batch.size)
+    asked = questions_of(batch.tag, batch.size)
     answers = tools.gateway.request_all(cluster, batch.local_user, list(asked))
-    remote_ids = _found(answers, asked, batch.tag)
+    remote_ids = find_remote_ids(answers, asked, batch.tag)
     if remote_ids or not _is_void(tools, cluster, key, batch):
         with tools.database.begin() as conn:
             put_submitted(conn, batch.id, remote_ids)
@@ -375,16 +367,6 @@ def _reconcile(tools: PassContext, cluster: ClusterRow, key: str, batch: Launchi
     with tools.database.begin() as conn:
         return_tasks(conn, cluster.id, batch.id, Outcome.WITHDRAWN, reason, tools.settings.jobs)
     report["batches given back"] += 1
-
-
-def _asked(tag: str, size: int) -> QueueQuestions:
-    return QueueQuestions(ListJobs(tag), ReadJobHistory([(tag, index, "") for index in range(1, size + 1)]))
-
-
-def _found(answers: ClusterResponses, asked: QueueQuestions, tag: str) -> dict[int, str]:
-    """The remote id of each job of the batch, by its index, that lives or has lived; raise UnreadableOutput."""
-    jobs = answers.of(asked.listed) + answers.of(asked.history)
-    return {job.index: job.remote_id for job in jobs if job.tag == tag}
 
 
 def _is_void(tools: PassContext, cluster: ClusterRow, key: str, batch: LaunchingBatch) -> bool:

@@ -15,7 +15,7 @@ from cigri.formats.untrusted_text import excerpt
 from cigri.gateway import requests
 from cigri.gateway.requests import ClusterRequest, ClusterResponses
 from cigri.settings.cluster_config import ClusterConfig
-from cigri.shell.results import ScriptBundle, ShellResult
+from cigri.shell.results import RawShellResult, ScriptBundle, ShellResult
 from cigri.wrapper import (
     ask_checkpoints,
     collect_script,
@@ -140,6 +140,11 @@ def _as(order: ClusterRequest[T], text: str, read: Callable[[ShellResult], T]) -
     return RenderedRequest(text, read)
 
 
+def _as_raw(order: ClusterRequest[T], text: str, read: Callable[[RawShellResult], T]) -> RenderedRequest[T]:
+    """The same of an answer that is read as bytes."""
+    return RenderedRequest(text, read, is_raw=True)
+
+
 def _to_batch_system(order: object, driver: Driver) -> object:
     match order:
         case requests.ProbeBatchSystem():
@@ -181,15 +186,11 @@ def _to_wrapper(order: object, cluster: ClusterRow, driver: Driver) -> object:
             place = (key.campaign_id, key.batch_id, key.index, position, stream)
             return _as(order, tail(base(grid), *place, max_bytes), parse_tail)
         case requests.FetchStreams(grid, places, offset, most):
-            return RenderedRequest(
-                fetch_outputs(base(grid), places, offset, most), partial(parse_outputs, places), is_raw=True
-            )
+            return _as_raw(order, fetch_outputs(base(grid), places, offset, most), partial(parse_outputs, places))
         case requests.FetchOutputFiles(grid, parcels, behind, most):
-            return RenderedRequest(
-                fetch_files(base(grid), parcels, behind, most), partial(parse_files, parcels), is_raw=True
-            )
+            return _as_raw(order, fetch_files(base(grid), parcels, behind, most), partial(parse_files, parcels))
         case requests.FetchOutputFilePart(grid, file, offset, most):
-            return RenderedRequest(fetch_part(base(grid), file, offset, most), partial(parse_rest, file), is_raw=True)
+            return _as_raw(order, fetch_part(base(grid), file, offset, most), partial(parse_rest, file))
         case requests.ReadCacheState(grid, files):
             return _as(order, ask_cache(base(grid), files), lambda answer: parse_cached(files, answer))
         case requests.AppendToCache(grid, file, offset, content):

@@ -8,7 +8,7 @@ from contextlib import closing
 from functools import cache
 from importlib import metadata
 
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import APIRouter, FastAPI
 from prometheus_client import CollectorRegistry
 from starlette.routing import BaseRoute
 
@@ -39,12 +39,10 @@ from modules.portal.listening import PortalListener
 from modules.portal.origins import read_names
 from modules.portal.portal_door import PortalDoor
 from modules.portal.request_guard import RequestGuard
-from modules.portal.services import PortalServices, wait_for_turn
+from modules.portal.services import IN_TURN, PortalServices
 from modules.portal.storage_reserve import StorageReserve
 from modules.portal.unread_answers import AnswersInPieces, UnreadAnswers
 from modules.portal.upload_limiter import UploadLimiter
-
-IN_TURN = Depends(wait_for_turn, scope="function")
 
 
 def make_app(database: Database, settings: Settings, errands: DeferredResponses) -> FastAPI:
@@ -82,8 +80,8 @@ def make_app(database: Database, settings: Settings, errands: DeferredResponses)
     app.add_middleware(RequestGuard, names=names, proxy=identities.proxy)
     app.add_middleware(metrics.RequestMetrics, registry=registry)
     metrics.add_to(app, database, identities, registry, settings.data_directory)
-    health.add_to(app, database)
-    job_features.add_to(app, database)
+    app.router.routes += health.health_router.routes
+    app.router.routes += job_features.features_router.routes
     app.router.routes += list_endpoint_routes()
     pages.add_to(app, services)
     cigri3.add_to(app, services)

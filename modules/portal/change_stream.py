@@ -12,7 +12,7 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import NamedTuple
 
-from fastapi import FastAPI, Request
+from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -26,7 +26,7 @@ from cigri.identity.callers import Caller
 from modules.portal.authentication import BY_SESSION
 from modules.portal.connections import CHANGES
 from modules.portal.parameter_limits import PlainNumber, PlainText
-from modules.portal.rendering.page_renderer import PageRenderer, add_page
+from modules.portal.rendering.page_router import PageRouter, Site
 
 logger = logging.getLogger(__name__)
 
@@ -146,18 +146,18 @@ async def _told(ear: _Subscriber) -> AsyncIterator[bytes]:
         yield f"event: {OVER}\ndata: {OVER}\n\n".encode()
 
 
-def add_to(app: FastAPI, site: PageRenderer) -> None:
-    """With ?campaign=ID, or ?user=NAME; `seen`: the stamp of what is shown."""
-    poller = ChangePoller(site.database)
+change_pages = PageRouter()
 
-    async def changes(
-        request: Request, campaign: PlainNumber | None = None, user: PlainText = "", seen: PlainText = ""
-    ) -> Response:
-        caller = await run_in_threadpool(site.visitor, request)
-        stamp = request.headers.get("last-event-id", seen)
-        return poller.listen(caller, ChangeTopic(campaign, "" if campaign is not None else user), stamp)
 
-    add_page(app, CHANGES, "GET", changes)
+@change_pages.page(CHANGES)
+async def changes(
+    site: Site, request: Request, campaign: PlainNumber | None = None, user: PlainText = "", seen: PlainText = ""
+) -> Response:
+    """Tell what changes of a campaign, or of those of `user`; `seen`: the stamp of what is shown."""
+    caller = await run_in_threadpool(site.visitor, request)
+    stamp = request.headers.get("last-event-id", seen)
+    poller: ChangePoller = request.app.state.change_poller
+    return poller.listen(caller, ChangeTopic(campaign, "" if campaign is not None else user), stamp)
 
 
 def stamp_of(campaigns: Iterable[CampaignView]) -> str:

@@ -2,28 +2,32 @@
 
 from http import HTTPStatus
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse
 
 from cigri.database import Database, schema
 from cigri.errors import CigriError
 from cigri.flow.views.heartbeats import read_heartbeats
+from modules.portal.services import services_of
 
 LATE = 60.0  # seconds without a pass of any module
 
 
-def add_to(app: FastAPI, database: Database) -> None:
-    """Nobody has to say who they are, nor waits for a turn."""
+health_router = APIRouter()
+# nobody has to say who they are, nor waits for a turn
 
-    def health(_request: Request) -> PlainTextResponse:
-        return PlainTextResponse("alive\n")
 
-    def readiness(_request: Request) -> PlainTextResponse:
-        wrong = what_lacks(database)
-        return PlainTextResponse(f"{wrong or 'ready'}\n", HTTPStatus.SERVICE_UNAVAILABLE if wrong else HTTPStatus.OK)
+@health_router.get("/healthz", include_in_schema=False)
+def health() -> PlainTextResponse:
+    """Say that the process answers."""
+    return PlainTextResponse("alive\n")
 
-    app.add_route("/healthz", health, include_in_schema=False)
-    app.add_route("/readyz", readiness, include_in_schema=False)
+
+@health_router.get("/readyz", include_in_schema=False)
+def readiness(request: Request) -> PlainTextResponse:
+    """Say whether campaigns are served."""
+    wrong = what_lacks(services_of(request).database)
+    return PlainTextResponse(f"{wrong or 'ready'}\n", HTTPStatus.SERVICE_UNAVAILABLE if wrong else HTTPStatus.OK)
 
 
 def what_lacks(database: Database) -> str:

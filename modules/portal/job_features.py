@@ -6,13 +6,14 @@ No file is listed to strangers, nor is it told what there is: who has not the ad
 import hmac
 from collections.abc import Mapping
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse, Response
 
 from cigri.database import Database
 from cigri.errors import NotFound
 from cigri.flow.served_features import ServedJob, find_served_job
 from cigri.identity.feature_addresses import FEATURES_PATH, read_feature_capability
+from modules.portal.services import IN_TURN, services_of
 
 FEATURE_DIRECTORIES = ("machinefeatures", "jobfeatures")
 MOST_INDEX = 2**31 - 1
@@ -20,32 +21,35 @@ KEPT_FOR = {"Cache-Control": "private, max-age=10"}  # seconds; a shutdown is an
 NO_SUCH_FEATURES = "there are no such features, or no longer; a key that is not there is not known"
 
 
-def add_to(app: FastAPI, database: Database) -> None:
-    """GET of a directory lists its keys, a line each; GET of a key tells its value."""
+features_router = APIRouter(prefix=f"{FEATURES_PATH}/{{capability}}/{{index}}/{{directory}}", dependencies=[IN_TURN])
 
-    def values_of(capability: str, index: int, directory: str) -> Mapping[str, str]:
-        shown = read_feature_capability(capability)
-        if shown is None or directory not in FEATURE_DIRECTORIES or index > MOST_INDEX:
-            raise NotFound(NO_SUCH_FEATURES)
-        with database.answering() as conn:
-            job = find_served_job(conn, shown.batch_id, index)
-        if job is None or not hmac.compare_digest(job.features.sha256, shown.sha256):
-            raise NotFound(NO_SUCH_FEATURES)
-        return list_values(job, directory)
 
-    def listing(_request: Request, capability: str, index: int, directory: str) -> Response:
-        keys = sorted(values_of(capability, index, directory))
-        return PlainTextResponse("".join(f"{key}\n" for key in keys), headers=KEPT_FOR)
+@features_router.get("", include_in_schema=False)
+def list_keys(request: Request, capability: str, index: int, directory: str) -> Response:
+    """List the keys of a directory, a line each."""
+    keys = sorted(values_of(services_of(request).database, capability, index, directory))
+    return PlainTextResponse("".join(f"{key}\n" for key in keys), headers=KEPT_FOR)
 
-    def value(_request: Request, capability: str, index: int, directory: str, key: str) -> Response:
-        values = values_of(capability, index, directory)
-        if key not in values:
-            raise NotFound(NO_SUCH_FEATURES)
-        return PlainTextResponse(f"{values[key]}\n", headers=KEPT_FOR)
 
-    place = f"{FEATURES_PATH}/{{capability}}/{{index}}/{{directory}}"
-    app.add_api_route(place, listing, include_in_schema=False)
-    app.add_api_route(f"{place}/{{key}}", value, include_in_schema=False)
+@features_router.get("/{key}", include_in_schema=False)
+def tell_value(request: Request, capability: str, index: int, directory: str, key: str) -> Response:
+    """Tell the value of a key."""
+    values = values_of(services_of(request).database, capability, index, directory)
+    if key not in values:
+        raise NotFound(NO_SUCH_FEATURES)
+    return PlainTextResponse(f"{values[key]}\n", headers=KEPT_FOR)
+
+
+def values_of(database: Database, capability: str, index: int, directory: str) -> Mapping[str, str]:
+    """By key, what a directory of the job holds; raise NotFound where nothing may be known of it."""
+    shown = read_feature_capability(capability)
+    if shown is None or directory not in FEATURE_DIRECTORIES or index > MOST_INDEX:
+        raise NotFound(NO_SUCH_FEATURES)
+    with database.answering() as conn:
+        job = find_served_job(conn, shown.batch_id, index)
+    if job is None or not hmac.compare_digest(job.features.sha256, shown.sha256):
+        raise NotFound(NO_SUCH_FEATURES)
+    return list_values(job, directory)
 
 
 def list_values(job: ServedJob, directory: str) -> dict[str, str]:

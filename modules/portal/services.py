@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 
 from cigri.database import Database
 from modules.portal.authentication import Authenticator
@@ -37,6 +37,9 @@ async def wait_for_turn(request: Request) -> AsyncIterator[None]:
     """A dependency of all routes."""
     async with services_of(request).turns.turn_of(request):
         yield
+
+
+IN_TURN = Depends(wait_for_turn, scope="function")
 
 
 def services_of(request: Request) -> PortalServices:

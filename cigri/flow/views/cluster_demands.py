@@ -216,14 +216,9 @@ def list_cluster_demands(
     counts as proven.
     """
     stopped = _bound(conn, same_cluster)
-    tasks, live, delays = _tasks(conn, stopped), _live(conn, scouting), list_delays(conn)
-    for share, number in stopped.items():
-        live[share] = live.get(share, NO_JOBS)._replace(bound=number)
-    for share, number in _shunned(conn).items():
-        live[share] = live.get(share, NO_JOBS)._replace(shunned=number)
+    tasks, delays = _tasks(conn, stopped), list_delays(conn)
     furnished = [campaign_id for campaign_id, own_tasks in tasks.items() if own_tasks.have_inputs]
-    for share, number in (count_furnished(conn, furnished) if furnished else {}).items():
-        live[share] = live.get(share, NO_JOBS)._replace(bound=number)
+    live = _jobs_and_pinned(conn, scouting, stopped, furnished)
     held = list_held(conn)
     by_settings: dict[tuple[int, tuple[int, ...]], tuple[int, ...]] = {}
     wants = []
@@ -268,6 +263,20 @@ def list_cluster_demands(
                 )
             )
     return sorted(wants)
+
+
+def _jobs_and_pinned(
+    conn: Connection, scouting: float, stopped: Mapping[CampaignClusterKey, int], furnished: list[int]
+) -> dict[CampaignClusterKey, _LiveCounts]:
+    """Count the jobs of each campaign on each cluster, and the tasks that may run there only, or not there."""
+    live = _live(conn, scouting)
+    for share, number in stopped.items():
+        live[share] = live.get(share, NO_JOBS)._replace(bound=number)
+    for share, number in _shunned(conn).items():
+        live[share] = live.get(share, NO_JOBS)._replace(shunned=number)
+    for share, number in (count_furnished(conn, furnished) if furnished else {}).items():
+        live[share] = live.get(share, NO_JOBS)._replace(bound=number)
+    return live
 
 
 def _tasks(conn: Connection, bound: Mapping[CampaignClusterKey, int]) -> dict[int, _TaskCounts]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from fastapi import FastAPI, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from cigri.api_models.changes import AuditEntry
@@ -13,7 +13,7 @@ from cigri.endpoints import list_endpoints
 from cigri.endpoints.audit import audit_trail
 from cigri.endpoints.dispatch import InProcessClient
 from modules.portal.parameter_limits import PlainNumber, PlainText
-from modules.portal.rendering.page_renderer import PageRenderer, add_page
+from modules.portal.rendering.page_router import PageRouter, Site
 
 SHOWN_CHANGES, TRAIL_AT_ONCE = 50, 1000
 MOST_TRAIL_PAGES = 20  # pages of the trail that one search looks through
@@ -61,32 +61,33 @@ class ChangeRow(NamedTuple):
     campaign: int | None
 
 
-def add_to(app: FastAPI, site: PageRenderer) -> None:
-    """/operator/audit, with ?user=NAME, change=NAME, words=TEXT, and before=ID for changes before that one."""
+audit_pages = PageRouter()
 
-    def audit_page(
-        request: Request,
-        user: PlainText = "",
-        change: PlainText = "",
-        words: PlainText = "",
-        before: PlainNumber | None = None,
-    ) -> Response:
-        caller = site.visitor(request)
-        query = AuditQuery(user.strip(), change, words.strip())
-        found = find_changes(site.grid(caller), query, before)
-        return site.show(
-            request,
-            "audit.html",
-            caller,
-            query=query,
-            rows=change_rows(found.entries),
-            next=None if found.before is None else query.address(found.before),
-            is_full=len(found.entries) == SHOWN_CHANGES,
-            before=before,
-            changes=sorted(endpoint.name for endpoint in list_endpoints() if endpoint.method == "POST"),
-        )
 
-    add_page(app, "/operator/audit", "GET", audit_page)
+@audit_pages.page("/operator/audit")
+def audit_page(
+    site: Site,
+    request: Request,
+    user: PlainText = "",
+    change: PlainText = "",
+    words: PlainText = "",
+    before: PlainNumber | None = None,
+) -> Response:
+    """Show the changes that `user`, `change` and `words` choose, and of them those before the one numbered `before`."""
+    caller = site.visitor(request)
+    query = AuditQuery(user.strip(), change, words.strip())
+    found = find_changes(site.grid(caller), query, before)
+    return site.show(
+        request,
+        "audit.html",
+        caller,
+        query=query,
+        rows=change_rows(found.entries),
+        next=None if found.before is None else query.address(found.before),
+        is_full=len(found.entries) == SHOWN_CHANGES,
+        before=before,
+        changes=sorted(endpoint.name for endpoint in list_endpoints() if endpoint.method == "POST"),
+    )
 
 
 def find_changes(grid: InProcessClient, query: AuditQuery, before: int | None) -> FoundChanges:

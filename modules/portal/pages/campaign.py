@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
-from fastapi import Depends, FastAPI, Query, Request
+from fastapi import Query, Request
 from pydantic import BaseModel, BeforeValidator
 from starlette.responses import Response
 
@@ -46,7 +46,8 @@ from modules.portal.change_stream import stamp_of
 from modules.portal.parameter_limits import PlainNumber, PlainText
 from modules.portal.rendering.campaign_row import TaskStrip, bar, expected_end, strip_of, undecided_failures
 from modules.portal.rendering.description_text import LONGEST_DESCRIPTION, as_text, what_runs
-from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_form, see
+from modules.portal.rendering.page_renderer import see
+from modules.portal.rendering.page_router import PageForm, PageRouter, Site
 from modules.portal.rendering.progress_chart import cores_chart, ends_chart, progress_chart
 
 SHOWN_TASKS, SHOWN_FAILURES = 50, 20
@@ -62,7 +63,6 @@ CHANGES_OF_CAMPAIGN: Mapping[str, Endpoint[..., Any]] = {
     "cancel": cancel_campaign,
 }
 NONE_WHERE_EMPTY = BeforeValidator(lambda value: None if value == "" else value)
-Form = Annotated[dict[str, str], Depends(read_form)]
 
 
 class TaskQuery(BaseModel):
@@ -117,99 +117,117 @@ class NumberRange(NamedTuple):
         return self.last - self.first + 1
 
 
-def add_to(app: FastAPI, site: PageRenderer) -> None:
-    """/campaigns/ID, with ?first=N&last=N for a range of its tasks and filters as in TaskQuery; and where forms go."""
+campaign_pages = PageRouter()
 
-    def campaign_page(request: Request, campaign_id: PlainNumber, query: Annotated[TaskQuery, Query()]) -> Response:
-        caller = site.visitor(request)
-        with site.grid(caller).snapshot() as grid:
-            whole = grid.call(campaign, campaign_id=campaign_id)
-            zoom = _range(query.first, query.last, whole)
-            found = _tasks(grid, campaign_id, query, zoom)
-            described = _described(grid, caller, whole)
-            reasons = walk(grid, why, campaign_id=campaign_id)
-            inputs = _inputs(grid, caller, whole)
-            cells = _strip(grid, campaign_id, zoom) if (zoom or all_tasks(whole)).size <= STRIP_AT_ONCE else None
-        kinds = whole.failures[:SHOWN_FAILURES]
-        return site.show(
-            request,
-            "campaign.html",
-            caller,
-            whole=whole,
-            campaign=whole.campaign,
-            stamp=stamp_of([whole.campaign]),
-            parts=bar(whole.campaign),
-            strip=cells,
-            end=expected_end(whole.campaign),
-            undecided=undecided_failures(whole.campaign) if whole.campaign.is_open else 0,
-            after_others=sentences(whole.after, BlockedTasks(whole.campaign.blocked, whole.campaign.total)),
-            shares=_shares(whole, reasons),
-            described=as_text(described)[:LONGEST_DESCRIPTION] if described else "",
-            what_runs=what_runs(described),
-            inputs=inputs,
-            digits=SHOWN_DIGITS,
-            may_submit=bool(described) and caller.scope.allows(AccessScope.SUBMIT),
-            failures=[shown_failure(kind) for kind in kinds],
-            shown_tasks=SHOWN_TASKS,
-            shown_first=UNFOLDED_FAILURES,
-            left_out=len(whole.failures) - len(kinds),
-            may_change=_may_change(caller, whole),
-            tasks=found.tasks,
-            how=describe_outcome,
-            query=query,
-            states=list(TaskState),
-            sees=caller.sees(whole.campaign.user),
-            zoom=zoom,
-            strip_query=f"?{urlencode(zoom._asdict())}" if zoom else "",
-            next=None if found.next is None else query.address(after=found.next),
-        )
 
-    def strip_page(
-        request: Request, campaign_id: PlainNumber, first: PlainNumber | None = None, last: PlainNumber | None = None
-    ) -> Response:
-        caller = site.visitor(request)
-        with site.grid(caller).snapshot() as grid:
-            whole = grid.call(campaign, campaign_id=campaign_id)
-            cells = _strip(grid, campaign_id, _range(first, last, whole))
-        return site.show(request, "strip.html", caller, campaign=whole.campaign, strip=cells)
+@campaign_pages.page("/campaigns/{campaign_id}")
+def campaign_page(
+    site: Site, request: Request, campaign_id: PlainNumber, query: Annotated[TaskQuery, Query()]
+) -> Response:
+    """Show a campaign: a range of its tasks with `first` and `last`, some of them with the filters of TaskQuery."""
+    caller = site.visitor(request)
+    with site.grid(caller).snapshot() as grid:
+        whole = grid.call(campaign, campaign_id=campaign_id)
+        zoom = _range(query.first, query.last, whole)
+        found = _tasks(grid, campaign_id, query, zoom)
+        described = _described(grid, caller, whole)
+        reasons = walk(grid, why, campaign_id=campaign_id)
+        inputs = _inputs(grid, caller, whole)
+        cells = _strip(grid, campaign_id, zoom) if (zoom or all_tasks(whole)).size <= STRIP_AT_ONCE else None
+    kinds = whole.failures[:SHOWN_FAILURES]
+    return site.show(
+        request,
+        "campaign.html",
+        caller,
+        whole=whole,
+        campaign=whole.campaign,
+        stamp=stamp_of([whole.campaign]),
+        parts=bar(whole.campaign),
+        strip=cells,
+        end=expected_end(whole.campaign),
+        undecided=undecided_failures(whole.campaign) if whole.campaign.is_open else 0,
+        after_others=sentences(whole.after, BlockedTasks(whole.campaign.blocked, whole.campaign.total)),
+        shares=_shares(whole, reasons),
+        described=as_text(described)[:LONGEST_DESCRIPTION] if described else "",
+        what_runs=what_runs(described),
+        inputs=inputs,
+        digits=SHOWN_DIGITS,
+        may_submit=bool(described) and caller.scope.allows(AccessScope.SUBMIT),
+        failures=[shown_failure(kind) for kind in kinds],
+        shown_tasks=SHOWN_TASKS,
+        shown_first=UNFOLDED_FAILURES,
+        left_out=len(whole.failures) - len(kinds),
+        may_change=_may_change(caller, whole),
+        tasks=found.tasks,
+        how=describe_outcome,
+        query=query,
+        states=list(TaskState),
+        sees=caller.sees(whole.campaign.user),
+        zoom=zoom,
+        strip_query=f"?{urlencode(zoom._asdict())}" if zoom else "",
+        next=None if found.next is None else query.address(after=found.next),
+    )
 
-    def course_page(request: Request, campaign_id: PlainNumber) -> Response:
-        caller = site.visitor(request)
-        with site.grid(caller).snapshot() as grid:
-            whole, told = grid.call(campaign, campaign_id=campaign_id), grid.call(progress, campaign_id=campaign_id)
-            had = grid.call(cores, campaign_id=campaign_id)
-        found = whole.campaign
-        charts = (progress_chart(told, found), ends_chart(told, found), cores_chart(had, found))
-        return site.show(request, "course.html", caller, campaign=found, charts=[chart for chart in charts if chart])
 
-    def change_campaign(request: Request, campaign_id: PlainNumber, action: str, form: Form) -> Response:
-        grid = site.grid(site.changing(request, form))
-        if action not in CHANGES_OF_CAMPAIGN:
-            raise NotFound(f"nothing is called {action} that may be done to a campaign")
-        grid.call(CHANGES_OF_CAMPAIGN[action], campaign_id=campaign_id)
-        return see(f"/campaigns/{campaign_id}")
+@campaign_pages.page("/campaigns/{campaign_id}/strip")
+def strip_page(
+    site: Site,
+    request: Request,
+    campaign_id: PlainNumber,
+    first: PlainNumber | None = None,
+    last: PlainNumber | None = None,
+) -> Response:
+    """Show all tasks of a campaign, or of a range, as one strip of colours."""
+    caller = site.visitor(request)
+    with site.grid(caller).snapshot() as grid:
+        whole = grid.call(campaign, campaign_id=campaign_id)
+        cells = _strip(grid, campaign_id, _range(first, last, whole))
+    return site.show(request, "strip.html", caller, campaign=whole.campaign, strip=cells)
 
-    def change_priority(request: Request, campaign_id: PlainNumber, form: Form) -> Response:
-        grid = site.grid(site.changing(request, form))
-        grid.call(set_priority, campaign_id=campaign_id, priority=_number(form.get("priority", "")))
-        return see(f"/campaigns/{campaign_id}")
 
-    def change_failures(request: Request, campaign_id: PlainNumber, key: str, action: str, form: Form) -> Response:
-        grid = site.grid(site.changing(request, form))
-        if action not in CHANGES_OF_FAILURES:
-            raise NotFound(f"nothing is called {action} that may be done about failures")
-        alike = [kind for kind in grid.call(failures, campaign_id=campaign_id) if key_of(kind) == key]
-        if not alike:
-            raise CigriError(f"no task of campaign {campaign_id} fails like this any more; look at it anew")
-        CHANGES_OF_FAILURES[action](grid, campaign_id, alike[0], form)
-        return see(f"/campaigns/{campaign_id}#failures")
+@campaign_pages.page("/campaigns/{campaign_id}/course")
+def course_page(site: Site, request: Request, campaign_id: PlainNumber) -> Response:
+    """Show how a campaign went on: its charts, without the page around them."""
+    caller = site.visitor(request)
+    with site.grid(caller).snapshot() as grid:
+        whole, told = grid.call(campaign, campaign_id=campaign_id), grid.call(progress, campaign_id=campaign_id)
+        had = grid.call(cores, campaign_id=campaign_id)
+    found = whole.campaign
+    charts = (progress_chart(told, found), ends_chart(told, found), cores_chart(had, found))
+    return site.show(request, "course.html", caller, campaign=found, charts=[chart for chart in charts if chart])
 
-    add_page(app, "/campaigns/{campaign_id}", "GET", campaign_page)
-    add_page(app, "/campaigns/{campaign_id}/strip", "GET", strip_page)
-    add_page(app, "/campaigns/{campaign_id}/course", "GET", course_page)
-    add_page(app, "/campaigns/{campaign_id}/priority", "POST", change_priority)
-    add_page(app, "/campaigns/{campaign_id}/{action}", "POST", change_campaign)
-    add_page(app, "/campaigns/{campaign_id}/failures/{key}/{action}", "POST", change_failures)
+
+@campaign_pages.form("/campaigns/{campaign_id}/priority")
+def change_priority(site: Site, request: Request, campaign_id: PlainNumber, form: PageForm) -> Response:
+    """Set the priority of a campaign among those of its owner."""
+    grid = site.grid(site.changing(request, form))
+    grid.call(set_priority, campaign_id=campaign_id, priority=_number(form.get("priority", "")))
+    return see(f"/campaigns/{campaign_id}")
+
+
+@campaign_pages.form("/campaigns/{campaign_id}/{action}")
+def change_campaign(site: Site, request: Request, campaign_id: PlainNumber, action: str, form: PageForm) -> Response:
+    """Hold, release, pause, resume or cancel a campaign."""
+    grid = site.grid(site.changing(request, form))
+    if action not in CHANGES_OF_CAMPAIGN:
+        raise NotFound(f"nothing is called {action} that may be done to a campaign")
+    grid.call(CHANGES_OF_CAMPAIGN[action], campaign_id=campaign_id)
+    return see(f"/campaigns/{campaign_id}")
+
+
+@campaign_pages.form("/campaigns/{campaign_id}/failures/{key}/{action}")
+def change_failures(
+    site: Site, request: Request, campaign_id: PlainNumber, key: str, action: str, form: PageForm
+) -> Response:
+    """Retry or ignore the tasks that failed alike, which `key` names."""
+    grid = site.grid(site.changing(request, form))
+    if action not in CHANGES_OF_FAILURES:
+        raise NotFound(f"nothing is called {action} that may be done about failures")
+    alike = [kind for kind in grid.call(failures, campaign_id=campaign_id) if key_of(kind) == key]
+    if not alike:
+        raise CigriError(f"no task of campaign {campaign_id} fails like this any more; look at it anew")
+    CHANGES_OF_FAILURES[action](grid, campaign_id, alike[0], form)
+    return see(f"/campaigns/{campaign_id}#failures")
 
 
 def all_tasks(whole: CampaignDetail) -> NumberRange:

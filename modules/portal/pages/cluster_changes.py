@@ -1,10 +1,10 @@
 """What operators do on the page of a cluster: enable, disable and drain it, and its nodes."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import quote
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from cigri.endpoints import Endpoint
@@ -18,47 +18,53 @@ from cigri.endpoints.cluster_changes import (
 )
 from cigri.errors import NotFound, UsageError
 from modules.portal.parameter_limits import PlainText
-from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_form, see
+from modules.portal.rendering.page_renderer import see
+from modules.portal.rendering.page_router import PageForm, PageRouter, Site
 
 CHANGES_OF_CLUSTER: Mapping[str, Endpoint[..., Any]] = {
     "enable": enable_cluster,
     "disable": disable_cluster,
     "undrain": undrain_cluster,
 }
-ClusterForm = Annotated[dict[str, str], Depends(read_form)]
 
 
-def add_to(app: FastAPI, site: PageRenderer) -> None:
-    """What the forms of /clusters/NAME are sent to."""
+cluster_change_pages = PageRouter()
 
-    def change_cluster(request: Request, name: PlainText, action: str, form: ClusterForm) -> Response:
-        grid = site.grid(site.changing(request, form))
-        if action not in CHANGES_OF_CLUSTER:
-            raise NotFound(f"nothing is called {action} that may be done to a cluster")
-        grid.call(CHANGES_OF_CLUSTER[action], cluster=name)
-        return _see_cluster(name)
 
-    def drain(request: Request, name: PlainText, form: ClusterForm) -> Response:
-        grid = site.grid(site.changing(request, form))
-        by, keep = form.get("by", "").strip(), read_whole(form, "keep") or 0
-        grid.call(drain_cluster, cluster=name, by=by, kill="kill" in form, keep=keep)
-        return _see_cluster(name)
+@cluster_change_pages.form("/clusters/{name}/drain")
+def drain(site: Site, request: Request, name: PlainText, form: PageForm) -> Response:
+    """Drain a cluster."""
+    grid = site.grid(site.changing(request, form))
+    by, keep = form.get("by", "").strip(), read_whole(form, "keep") or 0
+    grid.call(drain_cluster, cluster=name, by=by, kill="kill" in form, keep=keep)
+    return _see_cluster(name)
 
-    def drain_some(request: Request, name: PlainText, form: ClusterForm) -> Response:
-        grid = site.grid(site.changing(request, form))
-        by, nodes = form.get("by", "").strip(), form.get("nodes", "").replace(",", " ").split()
-        grid.call(drain_nodes, cluster=name, nodes=nodes, by=by)
-        return _see_cluster(name)
 
-    def admit(request: Request, name: PlainText, form: ClusterForm) -> Response:
-        grid = site.grid(site.changing(request, form))
-        grid.call(admit_nodes, cluster=name, nodes=[form.get("node", "")])
-        return _see_cluster(name)
+@cluster_change_pages.form("/clusters/{name}/nodes/drain")
+def drain_some(site: Site, request: Request, name: PlainText, form: PageForm) -> Response:
+    """Drain some nodes of a cluster."""
+    grid = site.grid(site.changing(request, form))
+    by, nodes = form.get("by", "").strip(), form.get("nodes", "").replace(",", " ").split()
+    grid.call(drain_nodes, cluster=name, nodes=nodes, by=by)
+    return _see_cluster(name)
 
-    add_page(app, "/clusters/{name}/drain", "POST", drain)
-    add_page(app, "/clusters/{name}/nodes/drain", "POST", drain_some)
-    add_page(app, "/clusters/{name}/nodes/admit", "POST", admit)
-    add_page(app, "/clusters/{name}/{action}", "POST", change_cluster)
+
+@cluster_change_pages.form("/clusters/{name}/nodes/admit")
+def admit(site: Site, request: Request, name: PlainText, form: PageForm) -> Response:
+    """Let an excluded node get jobs again."""
+    grid = site.grid(site.changing(request, form))
+    grid.call(admit_nodes, cluster=name, nodes=[form.get("node", "")])
+    return _see_cluster(name)
+
+
+@cluster_change_pages.form("/clusters/{name}/{action}")
+def change_cluster(site: Site, request: Request, name: PlainText, action: str, form: PageForm) -> Response:
+    """Enable or disable a cluster, or end its drain."""
+    grid = site.grid(site.changing(request, form))
+    if action not in CHANGES_OF_CLUSTER:
+        raise NotFound(f"nothing is called {action} that may be done to a cluster")
+    grid.call(CHANGES_OF_CLUSTER[action], cluster=name)
+    return _see_cluster(name)
 
 
 def read_whole(form: Mapping[str, str], field: str) -> int | None:

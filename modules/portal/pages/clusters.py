@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from fastapi import FastAPI, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from cigri.api_models.clusters import ClusterStatus, ClusterUsagePeriod, ClusterView, QueueProperties
@@ -25,7 +25,7 @@ from cigri.endpoints.events import events
 from cigri.endpoints.health import notices
 from cigri.endpoints.paging import walk
 from modules.portal.parameter_limits import PlainNumber, PlainText
-from modules.portal.rendering.page_renderer import PageRenderer, add_page
+from modules.portal.rendering.page_router import PageRouter, Site
 from modules.portal.rendering.stacked_chart import StackedChart, stack
 from modules.portal.rendering.usage_chart import cluster_chart
 
@@ -56,47 +56,49 @@ class NodeSquares(NamedTuple):
         return wrong + [""] * -(-self.others // self.each)
 
 
-def add_to(app: FastAPI, site: PageRenderer) -> None:
-    """/clusters, and /clusters/NAME."""
+cluster_pages = PageRouter()
 
-    def clusters_page(request: Request) -> Response:
-        caller = site.visitor(request)
-        with site.grid(caller).snapshot() as grid:
-            now, listed = grid.call(notices, user=caller.user).now, walk(grid, clusters)
-            usage, opened = walk(grid, cluster_usage), Counter(event.cluster for event in _open_events(grid))
-        lines = [
-            ClusterListRow(status, stack(_of(usage, status.cluster.name), now, A_DAY, A_DAY / PERIODS), opened[name])
-            for status in listed
-            for name in [status.cluster.name]
-        ]
-        return site.show(request, "clusters.html", caller, lines=lines, cores=_cores_now)
 
-    def cluster_page(request: Request, name: PlainText, jobs_after: PlainNumber = 0) -> Response:
-        caller = site.visitor(request)
-        with site.grid(caller).snapshot() as grid:
-            day, now = grid.call(cluster_day, cluster=name), grid.call(notices, user=caller.user).now
-            queues = walk(grid, properties, names=[name])
-            opened = [event for event in _open_events(grid) if event.cluster == day.status.cluster.name]
-            jobs = grid.call(cluster_jobs, cluster=name, after=jobs_after, limit=SHOWN_JOBS + 1)
-            excluded = walk(grid, excluded_nodes, cluster=day.status.cluster.name) if caller.is_operator else []
-        return site.show(
-            request,
-            "cluster.html",
-            caller,
-            standing=day.status,
-            cluster=day.status.cluster,
-            chart=cluster_chart(day.status.cluster.name, day.usage, now, DAY_PERIOD),
-            sessions=day.sessions,
-            squares=squares_of(day.status.cluster, queues),
-            jobs=jobs[:SHOWN_JOBS],
-            has_more_jobs=len(jobs) > SHOWN_JOBS,
-            jobs_after=jobs_after,
-            excluded=excluded,
-            events=opened[::-1],
-        )
+@cluster_pages.page("/clusters")
+def clusters_page(site: Site, request: Request) -> Response:
+    """List all clusters, with how full each was over the day."""
+    caller = site.visitor(request)
+    with site.grid(caller).snapshot() as grid:
+        now, listed = grid.call(notices, user=caller.user).now, walk(grid, clusters)
+        usage, opened = walk(grid, cluster_usage), Counter(event.cluster for event in _open_events(grid))
+    lines = [
+        ClusterListRow(status, stack(_of(usage, status.cluster.name), now, A_DAY, A_DAY / PERIODS), opened[name])
+        for status in listed
+        for name in [status.cluster.name]
+    ]
+    return site.show(request, "clusters.html", caller, lines=lines, cores=_cores_now)
 
-    add_page(app, "/clusters", "GET", clusters_page)
-    add_page(app, "/clusters/{name}", "GET", cluster_page)
+
+@cluster_pages.page("/clusters/{name}")
+def cluster_page(site: Site, request: Request, name: PlainText, jobs_after: PlainNumber = 0) -> Response:
+    """Show a cluster: its day, its nodes, its jobs behind `jobs_after`, and its open events."""
+    caller = site.visitor(request)
+    with site.grid(caller).snapshot() as grid:
+        day, now = grid.call(cluster_day, cluster=name), grid.call(notices, user=caller.user).now
+        queues = walk(grid, properties, names=[name])
+        opened = [event for event in _open_events(grid) if event.cluster == day.status.cluster.name]
+        jobs = grid.call(cluster_jobs, cluster=name, after=jobs_after, limit=SHOWN_JOBS + 1)
+        excluded = walk(grid, excluded_nodes, cluster=day.status.cluster.name) if caller.is_operator else []
+    return site.show(
+        request,
+        "cluster.html",
+        caller,
+        standing=day.status,
+        cluster=day.status.cluster,
+        chart=cluster_chart(day.status.cluster.name, day.usage, now, DAY_PERIOD),
+        sessions=day.sessions,
+        squares=squares_of(day.status.cluster, queues),
+        jobs=jobs[:SHOWN_JOBS],
+        has_more_jobs=len(jobs) > SHOWN_JOBS,
+        jobs_after=jobs_after,
+        excluded=excluded,
+        events=opened[::-1],
+    )
 
 
 def squares_of(cluster: ClusterView, queues: Iterable[QueueProperties]) -> NodeSquares:

@@ -1,9 +1,9 @@
 """The page of events: what went wrong in campaigns, on clusters and in the grid, and what to do about it."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from cigri.api_models.events import EventView
@@ -16,14 +16,14 @@ from cigri.presentation.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
 from cigri.presentation.exit_codes import explain
 from cigri.presentation.gathered_failures import group_events
 from modules.portal.parameter_limits import PlainNumber, PlainText
-from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_form, see
+from modules.portal.rendering.page_renderer import see
+from modules.portal.rendering.page_router import PageForm, PageRouter, Site
 
 MEANINGS_OF_CODES = CODES_OF_CAMPAIGNS | OF_THE_GRID
 MOST_EVENT_RANGES = 8
 GRID = "grid"
 MARK_FIELD = "mark-"
 """How the fields begin that hold the events which are marked."""
-FixForm = Annotated[dict[str, str], Depends(read_form)]
 
 
 class EventRow(NamedTuple):
@@ -38,49 +38,52 @@ class EventRow(NamedTuple):
     is_failure: bool
 
 
-def add_to(app: FastAPI, site: PageRenderer) -> None:
-    """/events, with ?of=grid, ?campaigns=3,5-7, ?closed=1, ?before=ID; and what its forms are sent to."""
+event_pages = PageRouter()
 
-    def events_page(
-        request: Request,
-        of: Literal["campaigns", "grid"] = "campaigns",
-        campaigns: PlainText = "",
-        closed: bool = False,
-        before: PlainNumber | None = None,
-    ) -> Response:
-        caller = site.visitor(request)
-        grid, is_global = site.grid(caller), of == GRID
-        listed = grid.call(events, campaigns=campaigns, is_global=is_global, with_closed=closed, before=before)
-        entries = [_shown(alike) for alike in reversed(group_events(listed))]
-        still_open = [entry for entry in entries if not entry.last.closed_at]
-        return site.show(
-            request,
-            "events.html",
-            caller,
-            entries=entries,
-            open_entries=len(still_open),
-            all_open=",".join(entry.ids for entry in still_open),
-            counts=grid.call(event_counts, campaigns=campaigns, is_global=is_global, with_closed=closed),
-            is_global=is_global,
-            campaigns=campaigns,
-            with_closed=closed,
-            may_fix=_may_fix(caller, is_global),
-            query=request.url.query,
-            older=listed[0].id if len(listed) == USUAL_EVENTS else None,
-        )
 
-    def fix(request: Request, form: FixForm) -> Response:
-        grid = site.grid(site.changing(request, form))
-        ids = form.get("ids") or ",".join(value for name, value in form.items() if name.startswith(MARK_FIELD))
-        if not ids:
-            raise UsageError("no event is marked: mark some, or close all of the page")
-        done = grid.call(fix_events, ids=ids, is_global=form.get("of") == GRID, resubmit="resubmit" in form)
-        if not done.fixed:
-            raise CigriError("nothing was closed: somebody has closed it before; look at the events anew")
-        return see(f"/events?{request.url.query}")
+@event_pages.page("/events")
+def events_page(
+    site: Site,
+    request: Request,
+    of: Literal["campaigns", "grid"] = "campaigns",
+    campaigns: PlainText = "",
+    closed: bool = False,
+    before: PlainNumber | None = None,
+) -> Response:
+    """List events of campaigns or, with `of=grid`, of the grid; older ones with `before`."""
+    caller = site.visitor(request)
+    grid, is_global = site.grid(caller), of == GRID
+    listed = grid.call(events, campaigns=campaigns, is_global=is_global, with_closed=closed, before=before)
+    entries = [_shown(alike) for alike in reversed(group_events(listed))]
+    still_open = [entry for entry in entries if not entry.last.closed_at]
+    return site.show(
+        request,
+        "events.html",
+        caller,
+        entries=entries,
+        open_entries=len(still_open),
+        all_open=",".join(entry.ids for entry in still_open),
+        counts=grid.call(event_counts, campaigns=campaigns, is_global=is_global, with_closed=closed),
+        is_global=is_global,
+        campaigns=campaigns,
+        with_closed=closed,
+        may_fix=_may_fix(caller, is_global),
+        query=request.url.query,
+        older=listed[0].id if len(listed) == USUAL_EVENTS else None,
+    )
 
-    add_page(app, "/events", "GET", events_page)
-    add_page(app, "/events/fix", "POST", fix)
+
+@event_pages.form("/events/fix")
+def fix(site: Site, request: Request, form: PageForm) -> Response:
+    """Close the events that are marked, or all of the page."""
+    grid = site.grid(site.changing(request, form))
+    ids = form.get("ids") or ",".join(value for name, value in form.items() if name.startswith(MARK_FIELD))
+    if not ids:
+        raise UsageError("no event is marked: mark some, or close all of the page")
+    done = grid.call(fix_events, ids=ids, is_global=form.get("of") == GRID, resubmit="resubmit" in form)
+    if not done.fixed:
+        raise CigriError("nothing was closed: somebody has closed it before; look at the events anew")
+    return see(f"/events?{request.url.query}")
 
 
 def _shown(alike: Sequence[EventView]) -> EventRow:

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from fastapi import FastAPI, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from cigri.api_models.campaigns import CampaignView
@@ -18,7 +18,7 @@ from cigri.formats.id_ranges import format_ids
 from modules.portal.change_stream import stamp_of
 from modules.portal.parameter_limits import PlainNumber, PlainText
 from modules.portal.rendering.campaign_row import Sparkline, bar, expected_end, sparkline, worst_reason
-from modules.portal.rendering.page_renderer import PageRenderer, add_page
+from modules.portal.rendering.page_router import PageRouter, Site
 
 MOST_LINES = 100
 MOST_REASONS = 10
@@ -65,46 +65,47 @@ class HomeQuery(NamedTuple):
         return f"/?{urlencode(asked)}" if asked else "/"
 
 
-def add_to(app: FastAPI, site: PageRenderer) -> None:
-    """/, with ?user=NAME (*: everybody's), filters as in HomeQuery, and after=ID for those behind it."""
+home_pages = PageRouter()
 
-    def home(
-        request: Request,
-        user: PlainText = "",
-        name: PlainText = "",
-        project: PlainText = "",
-        state: PlainText = "",
-        order: PlainText = "",
-        after: PlainNumber = 0,
-    ) -> Response:
-        caller = site.visitor(request)
-        query = _known(HomeQuery(user or caller.user, name.strip(), project.strip(), state, order or "id"))
-        asked = "" if query.user == ANY_USER else query.user
-        with site.grid(caller).snapshot() as grid:
-            listed = grid.call(campaigns, **_filters(query), after=after, limit=MOST_LINES)
-            ended = [] if query.is_filtered or after else _ended(grid, asked)
-            sparks, reasons = _sparks(grid, [*listed, *ended]), _reasons(grid, listed)
-            sentences = grid.call(notices, user=asked).sentences
-        return site.show(
-            request,
-            "home.html",
-            caller,
-            stamp=stamp_of(campaign for campaign in listed if campaign.is_open),
-            query=query,
-            whose=query.user,
-            is_everybody=not asked,
-            states=HOME_STATES,
-            orders=HOME_ORDERS,
-            lines=[(campaign, bar(campaign), expected_end(campaign)) for campaign in listed],
-            ended=[(campaign, bar(campaign), expected_end(campaign)) for campaign in ended],
-            days=ENDED_DAYS,
-            sparks=sparks,
-            reasons=reasons,
-            following=query.address(after=listed[-1].id) if len(listed) == MOST_LINES else None,
-            sentences=sentences,
-        )
 
-    add_page(app, "/", "GET", home)
+@home_pages.page("/")
+def home(
+    site: Site,
+    request: Request,
+    user: PlainText = "",
+    name: PlainText = "",
+    project: PlainText = "",
+    state: PlainText = "",
+    order: PlainText = "",
+    after: PlainNumber = 0,
+) -> Response:
+    """List campaigns of `user` (`*`: of everybody) as HomeQuery filters them, from behind the one numbered `after`."""
+    caller = site.visitor(request)
+    query = _known(HomeQuery(user or caller.user, name.strip(), project.strip(), state, order or "id"))
+    asked = "" if query.user == ANY_USER else query.user
+    with site.grid(caller).snapshot() as grid:
+        listed = grid.call(campaigns, **_filters(query), after=after, limit=MOST_LINES)
+        ended = [] if query.is_filtered or after else _ended(grid, asked)
+        sparks, reasons = _sparks(grid, [*listed, *ended]), _reasons(grid, listed)
+        sentences = grid.call(notices, user=asked).sentences
+    return site.show(
+        request,
+        "home.html",
+        caller,
+        stamp=stamp_of(campaign for campaign in listed if campaign.is_open),
+        query=query,
+        whose=query.user,
+        is_everybody=not asked,
+        states=HOME_STATES,
+        orders=HOME_ORDERS,
+        lines=[(campaign, bar(campaign), expected_end(campaign)) for campaign in listed],
+        ended=[(campaign, bar(campaign), expected_end(campaign)) for campaign in ended],
+        days=ENDED_DAYS,
+        sparks=sparks,
+        reasons=reasons,
+        following=query.address(after=listed[-1].id) if len(listed) == MOST_LINES else None,
+        sentences=sentences,
+    )
 
 
 def _known(query: HomeQuery) -> HomeQuery:

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Callable
 from typing import NamedTuple
 
-from fastapi import FastAPI, Request
+from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
@@ -22,7 +22,8 @@ from modules.portal.deferred_responses import ResponsePending
 from modules.portal.parameter_limits import PlainNumber, PlainText
 from modules.portal.rendering.description_text import FormText, fill_form
 from modules.portal.rendering.example_drafts import EXAMPLE_DRAFTS, ExampleDraft, find_example
-from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_fields, see
+from modules.portal.rendering.page_renderer import PageRenderer, read_fields, see
+from modules.portal.rendering.page_router import PageRouter, Site
 from modules.portal.rendering.submission_draft import LINE_KINDS, SubmissionDraft, require_kind
 from modules.portal.upload_limiter import arriving
 
@@ -39,105 +40,119 @@ class DraftSimulation(NamedTuple):
     simulation: SimulationView | None
 
 
-def add_to(app: FastAPI, site: PageRenderer) -> None:
-    """/submit, with ?like=ID for a draft like that campaign, ?example=NAME for one like that; what its form is for."""
+submit_pages = PageRouter()
 
-    def submit_page(
-        request: Request, like: PlainNumber | None = None, rename: bool = False, example: PlainText = ""
-    ) -> Response:
-        caller = site.visitor(request)
-        submit_campaign.require(caller)
-        if like is None:
-            begun = find_example(example) if example else ExampleDraft("", "")
-            draft = SubmissionDraft(begun.described, begun.lines, begun.kind, _new_key())
-            return show(request, caller, draft, None, [])
-        with site.grid(caller).snapshot() as grid:
-            text = _like(grid, like, rename)
-        draft = SubmissionDraft(text.described, text.lines, "", _new_key())
-        return show(request, caller, draft, None, [], without_parameters_of=None if text.is_whole else like)
 
-    async def check_draft(request: Request) -> Response:
-        return await take(request, judged)
+@submit_pages.page("/submit")
+def submit_page(
+    site: Site, request: Request, like: PlainNumber | None = None, rename: bool = False, example: PlainText = ""
+) -> Response:
+    """Show a form: an empty one, one like campaign `like`, or one like the example of that name."""
+    caller = site.visitor(request)
+    submit_campaign.require(caller)
+    if like is None:
+        begun = find_example(example) if example else ExampleDraft("", "")
+        draft = SubmissionDraft(begun.described, begun.lines, begun.kind, _new_key())
+        return _show(site, request, caller, draft, None, [])
+    with site.grid(caller).snapshot() as grid:
+        text = _like(grid, like, rename)
+    draft = SubmissionDraft(text.described, text.lines, "", _new_key())
+    return _show(site, request, caller, draft, None, [], without_parameters_of=None if text.is_whole else like)
 
-    async def submit_draft(request: Request) -> Response:
-        return await take(request, submitted)
 
-    async def simulate_draft(request: Request) -> Response:
-        return await take(request, foretold)
+@submit_pages.form("/submit/check")
+async def check_draft(site: Site, request: Request) -> Response:
+    """Judge the draft while its reader types."""
+    return await _take(site, request, _check)
 
-    async def take(request: Request, answer: Callable[[Request, dict[str, str]], Response]) -> Response:
-        """A form is one of the uploads of its sender until it is answered."""
-        caller = await run_in_threadpool(site.visitor, request)
-        with site.uploads.one_more(caller.user):
-            try:
-                async with arriving():
-                    form = await read_fields(request, LONGEST_SUBMISSION)
-            except ClientDisconnect:
-                return Response(status_code=400)  # which nobody reads
-            async with site.turns.turn(caller.user):
-                return await run_in_threadpool(answer, request, form)
 
-    def judged(request: Request, form: dict[str, str]) -> Response:
-        caller, draft = site.changing(request, form), _draft(form)
+@submit_pages.form("/submit")
+async def submit_draft(site: Site, request: Request) -> Response:
+    """Submit the draft."""
+    return await _take(site, request, _submit)
+
+
+@submit_pages.form("/submit/simulate")
+async def simulate_draft(site: Site, request: Request) -> Response:
+    """Say when the campaign of the draft would end."""
+    return await _take(site, request, _simulate)
+
+
+async def _take(
+    site: PageRenderer, request: Request, answer: Callable[[PageRenderer, Request, dict[str, str]], Response]
+) -> Response:
+    """A form is one of the uploads of its sender until it is answered."""
+    caller = await run_in_threadpool(site.visitor, request)
+    with site.uploads.one_more(caller.user):
         try:
-            checked = site.grid(caller).send(check_campaign, draft.values())
-        except DescriptionError as error:
-            return show(request, caller, draft, None, error.problems)
-        return show(request, caller, draft, checked, checked.problems)
+            async with arriving():
+                form = await read_fields(request, LONGEST_SUBMISSION)
+        except ClientDisconnect:
+            return Response(status_code=400)  # which nobody reads
+        async with site.turns.turn(caller.user):
+            return await run_in_threadpool(answer, site, request, form)
 
-    def foretold(request: Request, form: dict[str, str]) -> Response:
-        caller, draft = site.changing(request, form), _draft(form)
-        try:
-            told = DraftSimulation(_simulation(site, caller, draft))
-        except ResponsePending:
-            told = DraftSimulation(None)
-        except DescriptionError as error:
-            return show(request, caller, draft, None, error.problems)
-        except (TooManyRequests, SimulationFailed) as error:
-            return show(request, caller, draft, None, [], unforetold=str(error))
-        return show(request, caller, draft, None, [], told)
 
-    def submitted(request: Request, form: dict[str, str]) -> Response:
-        caller, draft = site.changing(request, form), _draft(form)
-        try:
-            stored = site.grid(caller).send(submit_campaign, draft.values(), key=draft.key)
-        except DescriptionError as error:
-            return show(request, caller, draft, None, error.problems)
-        except IdempotencyKeyReused:
-            again = draft._replace(key=_new_key())
-            return show(request, caller, again, None, [DescriptionProblem("", ALREADY_SUBMITTED)])
-        return see(f"/campaigns/{stored.id}")
+def _check(site: PageRenderer, request: Request, form: dict[str, str]) -> Response:
+    caller, draft = site.changing(request, form), _draft(form)
+    try:
+        checked = site.grid(caller).send(check_campaign, draft.values())
+    except DescriptionError as error:
+        return _show(site, request, caller, draft, None, error.problems)
+    return _show(site, request, caller, draft, checked, checked.problems)
 
-    def show(
-        request: Request,
-        caller: Caller,
-        draft: SubmissionDraft,
-        checked: CheckedCampaign | None,
-        problems: list[DescriptionProblem],
-        foretold: DraftSimulation | None = None,
-        unforetold: str = "",
-        without_parameters_of: int | None = None,
-    ) -> Response:
-        return site.show(
-            request,
-            "submit.html",
-            caller,
-            draft=draft,
-            examples=EXAMPLE_DRAFTS,
-            kinds=LINE_KINDS,
-            longest=LONGEST_SUBMISSION,
-            checked=checked,
-            foretold=foretold,
-            unforetold=unforetold,
-            without_parameters_of=without_parameters_of,
-            problems=problems[:MOST_PROBLEMS],
-            left_out=max(0, len(problems) - MOST_PROBLEMS),
-        )
 
-    add_page(app, "/submit", "GET", submit_page)
-    add_page(app, "/submit/check", "POST", check_draft)
-    add_page(app, "/submit/simulate", "POST", simulate_draft)
-    add_page(app, "/submit", "POST", submit_draft)
+def _simulate(site: PageRenderer, request: Request, form: dict[str, str]) -> Response:
+    caller, draft = site.changing(request, form), _draft(form)
+    try:
+        told = DraftSimulation(_simulation(site, caller, draft))
+    except ResponsePending:
+        told = DraftSimulation(None)
+    except DescriptionError as error:
+        return _show(site, request, caller, draft, None, error.problems)
+    except (TooManyRequests, SimulationFailed) as error:
+        return _show(site, request, caller, draft, None, [], unforetold=str(error))
+    return _show(site, request, caller, draft, None, [], told)
+
+
+def _submit(site: PageRenderer, request: Request, form: dict[str, str]) -> Response:
+    caller, draft = site.changing(request, form), _draft(form)
+    try:
+        stored = site.grid(caller).send(submit_campaign, draft.values(), key=draft.key)
+    except DescriptionError as error:
+        return _show(site, request, caller, draft, None, error.problems)
+    except IdempotencyKeyReused:
+        again = draft._replace(key=_new_key())
+        return _show(site, request, caller, again, None, [DescriptionProblem("", ALREADY_SUBMITTED)])
+    return see(f"/campaigns/{stored.id}")
+
+
+def _show(
+    site: PageRenderer,
+    request: Request,
+    caller: Caller,
+    draft: SubmissionDraft,
+    checked: CheckedCampaign | None,
+    problems: list[DescriptionProblem],
+    foretold: DraftSimulation | None = None,
+    unforetold: str = "",
+    without_parameters_of: int | None = None,
+) -> Response:
+    return site.show(
+        request,
+        "submit.html",
+        caller,
+        draft=draft,
+        examples=EXAMPLE_DRAFTS,
+        kinds=LINE_KINDS,
+        longest=LONGEST_SUBMISSION,
+        checked=checked,
+        foretold=foretold,
+        unforetold=unforetold,
+        without_parameters_of=without_parameters_of,
+        problems=problems[:MOST_PROBLEMS],
+        left_out=max(0, len(problems) - MOST_PROBLEMS),
+    )
 
 
 def _like(grid: SnapshotClient, campaign_id: int, rename: bool) -> FormText:

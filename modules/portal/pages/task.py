@@ -1,8 +1,6 @@
 """A task's page: each attempt at it and how that ended, what it runs, and what it wrote."""
 
-from typing import Annotated
-
-from fastapi import Depends, FastAPI, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from cigri.api_models.jobs import JobStreamTails
@@ -21,68 +19,70 @@ from cigri.states import ATTEMPT_LIFE, Outcome, TaskState
 from modules.portal.change_stream import stamp_of
 from modules.portal.deferred_responses import ResponsePending
 from modules.portal.parameter_limits import PlainNumber
-from modules.portal.rendering.page_renderer import PageRenderer, add_page, read_form, see
+from modules.portal.rendering.page_renderer import PageRenderer, see
+from modules.portal.rendering.page_router import PageForm, PageRouter, Site
 
 SHOWN_OUTPUT = 20_000  # characters of the end of each output
 RETRIED = (TaskState.FAILED, TaskState.CANCELLED)
-TaskForm = Annotated[dict[str, str], Depends(read_form)]
 ASK_AGAIN = 1  # seconds until a browser asks whether the cluster has answered
 
 
-def add_to(app: FastAPI, site: PageRenderer) -> None:
-    """/campaigns/ID/tasks/N, and /jobs/ID/output, which is asked of the cluster."""
+task_pages = PageRouter()
 
-    def task_page(request: Request, campaign_id: PlainNumber, number: PlainNumber) -> Response:
-        caller = site.visitor(request)
-        grid = site.grid(caller)
-        whole = grid.call(task, campaign_id=campaign_id, number=number)
-        (campaign,) = grid.call(campaigns, ids=str(campaign_id))
-        is_seen = caller.sees(campaign.user)
-        return site.show(
-            request,
-            "task.html",
-            caller,
-            task=whole.task,
-            campaign=campaign,
-            stamp=stamp_of([campaign]),
-            attempts=[(attempt, ending(attempt)) for attempt in reversed(whole.attempt_list)],
-            is_seen=is_seen,
-            is_last=number >= campaign.total - 1,
-            may_retry=caller.owns(campaign.user)
-            and caller.scope.allows(AccessScope.SUBMIT)
-            and whole.task.state in RETRIED
-            and campaign.archived_at is None,
-            commands=_commands(grid, whole) if is_seen else [],
-            inputs=whole.inputs if were_replaced(whole.inputs) else [],
-            digits=SHOWN_DIGITS,
-        )
 
-    def output_page(request: Request, job_id: PlainNumber) -> Response:
-        caller = site.visitor(request)
-        told, wrong, status = None, "", 200
-        try:
-            told = _outputs(site, caller, job_id)
-        except ResponsePending:
-            status = 202
-        except (Forbidden, NotFound):
-            raise
-        except CigriError as error:
-            wrong = str(error)
-        page = site.show(
-            request, "output.html", caller, status, job_id=job_id, told=told, wrong=wrong, most=SHOWN_OUTPUT
-        )
-        if status == 202:
-            page.headers["Refresh"] = str(ASK_AGAIN)
-        return page
+@task_pages.page("/campaigns/{campaign_id}/tasks/{number}")
+def task_page(site: Site, request: Request, campaign_id: PlainNumber, number: PlainNumber) -> Response:
+    """Show a task and each attempt at it."""
+    caller = site.visitor(request)
+    grid = site.grid(caller)
+    whole = grid.call(task, campaign_id=campaign_id, number=number)
+    (campaign,) = grid.call(campaigns, ids=str(campaign_id))
+    is_seen = caller.sees(campaign.user)
+    return site.show(
+        request,
+        "task.html",
+        caller,
+        task=whole.task,
+        campaign=campaign,
+        stamp=stamp_of([campaign]),
+        attempts=[(attempt, ending(attempt)) for attempt in reversed(whole.attempt_list)],
+        is_seen=is_seen,
+        is_last=number >= campaign.total - 1,
+        may_retry=caller.owns(campaign.user)
+        and caller.scope.allows(AccessScope.SUBMIT)
+        and whole.task.state in RETRIED
+        and campaign.archived_at is None,
+        commands=_commands(grid, whole) if is_seen else [],
+        inputs=whole.inputs if were_replaced(whole.inputs) else [],
+        digits=SHOWN_DIGITS,
+    )
 
-    def retry_task(request: Request, campaign_id: PlainNumber, number: PlainNumber, form: TaskForm) -> Response:
-        grid = site.grid(site.changing(request, form))
-        grid.call(resubmit_tasks, campaign_id=campaign_id, tasks=[(number, number)])
-        return see(f"/campaigns/{campaign_id}/tasks/{number}")
 
-    add_page(app, "/campaigns/{campaign_id}/tasks/{number}", "GET", task_page)
-    add_page(app, "/campaigns/{campaign_id}/tasks/{number}/retry", "POST", retry_task)
-    add_page(app, "/jobs/{job_id}/output", "GET", output_page)
+@task_pages.page("/jobs/{job_id}/output")
+def output_page(site: Site, request: Request, job_id: PlainNumber) -> Response:
+    """Show what a job has printed, which is asked of its cluster."""
+    caller = site.visitor(request)
+    told, wrong, status = None, "", 200
+    try:
+        told = _outputs(site, caller, job_id)
+    except ResponsePending:
+        status = 202
+    except (Forbidden, NotFound):
+        raise
+    except CigriError as error:
+        wrong = str(error)
+    page = site.show(request, "output.html", caller, status, job_id=job_id, told=told, wrong=wrong, most=SHOWN_OUTPUT)
+    if status == 202:
+        page.headers["Refresh"] = str(ASK_AGAIN)
+    return page
+
+
+@task_pages.form("/campaigns/{campaign_id}/tasks/{number}/retry")
+def retry_task(site: Site, request: Request, campaign_id: PlainNumber, number: PlainNumber, form: PageForm) -> Response:
+    """Run a task once more that has failed or was cancelled."""
+    grid = site.grid(site.changing(request, form))
+    grid.call(resubmit_tasks, campaign_id=campaign_id, tasks=[(number, number)])
+    return see(f"/campaigns/{campaign_id}/tasks/{number}")
 
 
 def ending(attempt: AttemptView) -> str:

@@ -6,7 +6,7 @@ from posixpath import basename
 from typing import Any, Literal
 from urllib.parse import quote, unquote_to_bytes
 
-from fastapi import FastAPI, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from cigri.api_models.files import OutputFileContents, StreamContents
@@ -19,75 +19,88 @@ from cigri.identity.callers import Caller
 from modules.portal.deferred_responses import ResponsePending
 from modules.portal.pages.task import ASK_AGAIN
 from modules.portal.parameter_limits import PlainNumber, PlainText
-from modules.portal.rendering.page_renderer import PageRenderer, add_page
+from modules.portal.rendering.page_renderer import PageRenderer
+from modules.portal.rendering.page_router import PageRouter, Site
 
 BYTES_TYPE = "application/octet-stream"
 STREAM_NAMES = {"out": "stdout", "err": "stderr"}
 
 
-def add_to(app: FastAPI, site: PageRenderer) -> None:
-    """/campaigns/ID/tasks/N/files, a download of one of them at /file?path=PATH, and of an output at /streams/out."""
+task_file_pages = PageRouter()
 
-    def files_page(request: Request, campaign_id: PlainNumber, number: PlainNumber) -> Response:
-        caller = site.visitor(request)
-        ended = site.grid(caller).call(written, campaign_id=campaign_id, numbers=str(number))
-        if not ended:
-            raise NotFound(f"task {number} of campaign {campaign_id} has not ended, or never ran, or is none")
-        task = ended[0]
-        told: dict[str, Any] = {"campaign_id": campaign_id, "number": number, "task": task, "files": [], "wrong": ""}
-        try:
-            if task.files and task.place is None:
-                told["files"] = _ask(site, caller, fetch_files, campaign_id=campaign_id, numbers=str(number)).files
-        except ResponsePending:
-            return _pending(request, caller, told)
-        except (Forbidden, NotFound):
-            raise
-        except CigriError as error:
-            told["wrong"] = str(error)
-        return site.show(request, "files.html", caller, is_pending=False, **told)
 
-    def download_file(request: Request, campaign_id: PlainNumber, number: PlainNumber, path: PlainText) -> Response:
-        def fetch(caller: Caller) -> Response:
-            named = {"campaign_id": campaign_id, "numbers": str(number), "file": f"{number}/{path}", "offset": 0}
-            told: OutputFileContents = _ask(site, caller, fetch_files, **named)
-            if not told.files:
-                raise NotFound(f"task {number} of campaign {campaign_id} has brought no such file")
-            (file, *_) = told.files
-            return _attachment(basename(unquote_to_bytes(file.path)), file.size, file.content, campaign_id)
+@task_file_pages.page("/campaigns/{campaign_id}/tasks/{number}/files")
+def files_page(site: Site, request: Request, campaign_id: PlainNumber, number: PlainNumber) -> Response:
+    """List the files that a task has brought."""
+    caller = site.visitor(request)
+    ended = site.grid(caller).call(written, campaign_id=campaign_id, numbers=str(number))
+    if not ended:
+        raise NotFound(f"task {number} of campaign {campaign_id} has not ended, or never ran, or is none")
+    task = ended[0]
+    told: dict[str, Any] = {"campaign_id": campaign_id, "number": number, "task": task, "files": [], "wrong": ""}
+    try:
+        if task.files and task.place is None:
+            told["files"] = _ask(site, caller, fetch_files, campaign_id=campaign_id, numbers=str(number)).files
+    except ResponsePending:
+        return _pending(site, request, caller, told)
+    except (Forbidden, NotFound):
+        raise
+    except CigriError as error:
+        told["wrong"] = str(error)
+    return site.show(request, "files.html", caller, is_pending=False, **told)
 
-        return deliver(request, fetch, campaign_id, number)
 
-    def download_stream(
-        request: Request, campaign_id: PlainNumber, number: PlainNumber, stream: Literal["out", "err"]
-    ) -> Response:
-        def fetch(caller: Caller) -> Response:
-            named = {"campaign_id": campaign_id, "numbers": str(number), "streams": [stream]}
-            told: StreamContents = _ask(site, caller, fetch_outputs, **named)
-            there = [output for output in told.outputs if output.size is not None]
-            if not there:
-                raise NotFound(f"task {number} of campaign {campaign_id} has left no {STREAM_NAMES[stream]}")
-            name = f"{campaign_id}-{number}.{STREAM_NAMES[stream]}".encode()
-            return _attachment(name, there[0].size, there[0].content, campaign_id)
+@task_file_pages.page("/campaigns/{campaign_id}/tasks/{number}/file")
+def download_file(
+    site: Site, request: Request, campaign_id: PlainNumber, number: PlainNumber, path: PlainText
+) -> Response:
+    """Send one of the files that a task has brought."""
 
-        return deliver(request, fetch, campaign_id, number)
+    def fetch(caller: Caller) -> Response:
+        named = {"campaign_id": campaign_id, "numbers": str(number), "file": f"{number}/{path}", "offset": 0}
+        told: OutputFileContents = _ask(site, caller, fetch_files, **named)
+        if not told.files:
+            raise NotFound(f"task {number} of campaign {campaign_id} has brought no such file")
+        (file, *_) = told.files
+        return _attachment(basename(unquote_to_bytes(file.path)), file.size, file.content, campaign_id)
 
-    def deliver(request: Request, fetch: Callable[[Caller], Response], campaign_id: int, number: int) -> Response:
-        """A page that asks again, until the answer is there."""
-        caller = site.visitor(request)
-        try:
-            return fetch(caller)
-        except ResponsePending:
-            return _pending(request, caller, {"campaign_id": campaign_id, "number": number})
+    return _deliver(site, request, fetch, campaign_id, number)
 
-    def _pending(request: Request, caller: Caller, told: dict[str, Any]) -> Response:
-        shown = {"task": None, "files": [], "wrong": "", **told}
-        page = site.show(request, "files.html", caller, 202, is_pending=True, **shown)
-        page.headers["Refresh"] = str(ASK_AGAIN)
-        return page
 
-    add_page(app, "/campaigns/{campaign_id}/tasks/{number}/files", "GET", files_page)
-    add_page(app, "/campaigns/{campaign_id}/tasks/{number}/file", "GET", download_file)
-    add_page(app, "/campaigns/{campaign_id}/tasks/{number}/streams/{stream}", "GET", download_stream)
+@task_file_pages.page("/campaigns/{campaign_id}/tasks/{number}/streams/{stream}")
+def download_stream(
+    site: Site, request: Request, campaign_id: PlainNumber, number: PlainNumber, stream: Literal["out", "err"]
+) -> Response:
+    """Send what a task has printed."""
+
+    def fetch(caller: Caller) -> Response:
+        named = {"campaign_id": campaign_id, "numbers": str(number), "streams": [stream]}
+        told: StreamContents = _ask(site, caller, fetch_outputs, **named)
+        there = [output for output in told.outputs if output.size is not None]
+        if not there:
+            raise NotFound(f"task {number} of campaign {campaign_id} has left no {STREAM_NAMES[stream]}")
+        name = f"{campaign_id}-{number}.{STREAM_NAMES[stream]}".encode()
+        return _attachment(name, there[0].size, there[0].content, campaign_id)
+
+    return _deliver(site, request, fetch, campaign_id, number)
+
+
+def _deliver(
+    site: PageRenderer, request: Request, fetch: Callable[[Caller], Response], campaign_id: int, number: int
+) -> Response:
+    """A page that asks again, until the answer is there."""
+    caller = site.visitor(request)
+    try:
+        return fetch(caller)
+    except ResponsePending:
+        return _pending(site, request, caller, {"campaign_id": campaign_id, "number": number})
+
+
+def _pending(site: PageRenderer, request: Request, caller: Caller, told: dict[str, Any]) -> Response:
+    shown = {"task": None, "files": [], "wrong": "", **told}
+    page = site.show(request, "files.html", caller, 202, is_pending=True, **shown)
+    page.headers["Refresh"] = str(ASK_AGAIN)
+    return page
 
 
 def _ask(site: PageRenderer, caller: Caller, endpoint: Endpoint[..., Any], **asked: Any) -> Any:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from statistics import fmean
 from typing import NamedTuple
 
-from fastapi import FastAPI, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from cigri.api_models.campaigns import CampaignView
@@ -22,7 +22,7 @@ from cigri.presentation.usage_groups import read_groups
 from cigri.states import Outcome
 from modules.portal.parameter_limits import PlainText
 from modules.portal.rendering.core_hours import GROUPINGS, CoreHourRow, list_core_hours, sum_up, write_core_hours
-from modules.portal.rendering.page_renderer import PageRenderer, add_page
+from modules.portal.rendering.page_router import PageRouter, Site
 from modules.portal.rendering.usage_chart import own_cores_chart
 
 USUAL_HOURS = 24.0
@@ -60,40 +60,42 @@ class UserActivity(NamedTuple):
     waiting: int
 
 
-def add_to(app: FastAPI, site: PageRenderer) -> None:
-    """/usage, with ?hours=N for how far back clusters are told, ?days=N and by=WHAT for core-hours; those as CSV."""
+usage_pages = PageRouter()
 
-    def usage_page(
-        request: Request, hours: float = USUAL_HOURS, days: int = USUAL_DAYS, by: PlainText = USUAL_GROUPS
-    ) -> Response:
-        caller = site.visitor(request)
-        grid = site.grid(caller)
-        full, told = walk(grid, cluster_usage, hours=hours), grid.call(figures)
-        rows, groups = _core_hours(grid, days, by)
-        return site.show(
-            request,
-            "usage.html",
-            caller,
-            hours=hours,
-            days=days,
-            by=by,
-            groups=groups,
-            groupings=GROUPINGS if by in GROUPINGS else {**GROUPINGS, by: by},
-            hours_of=rows,
-            sum=sum_up(rows),
-            clusters=mean_use(full),
-            chart=own_cores_chart(full, told.now, timedelta(hours=hours) / PERIODS),
-            work=work_of(told.ended),
-            users=shares_of(walk(grid, campaigns, MOST_OPEN_CAMPAIGNS, user="")),
-        )
 
-    def core_hours_csv(request: Request, days: int = USUAL_DAYS, by: PlainText = USUAL_GROUPS) -> Response:
-        rows, groups = _core_hours(site.grid(site.visitor(request)), days, by)
-        named = {"Content-Disposition": f'attachment; filename="core-hours-by-{"-".join(groups)}-{days}-days.csv"'}
-        return Response(write_core_hours(rows, groups), media_type="text/csv", headers=named)
+@usage_pages.page("/usage")
+def usage_page(
+    site: Site, request: Request, hours: float = USUAL_HOURS, days: int = USUAL_DAYS, by: PlainText = USUAL_GROUPS
+) -> Response:
+    """Show how clusters were used in the last `hours`, and the core-hours of the last `days`, apart by `by`."""
+    caller = site.visitor(request)
+    grid = site.grid(caller)
+    full, told = walk(grid, cluster_usage, hours=hours), grid.call(figures)
+    rows, groups = _core_hours(grid, days, by)
+    return site.show(
+        request,
+        "usage.html",
+        caller,
+        hours=hours,
+        days=days,
+        by=by,
+        groups=groups,
+        groupings=GROUPINGS if by in GROUPINGS else {**GROUPINGS, by: by},
+        hours_of=rows,
+        sum=sum_up(rows),
+        clusters=mean_use(full),
+        chart=own_cores_chart(full, told.now, timedelta(hours=hours) / PERIODS),
+        work=work_of(told.ended),
+        users=shares_of(walk(grid, campaigns, MOST_OPEN_CAMPAIGNS, user="")),
+    )
 
-    add_page(app, "/usage", "GET", usage_page)
-    add_page(app, "/usage/core-hours.csv", "GET", core_hours_csv)
+
+@usage_pages.page("/usage/core-hours.csv")
+def core_hours_csv(site: Site, request: Request, days: int = USUAL_DAYS, by: PlainText = USUAL_GROUPS) -> Response:
+    """Send the same core-hours as a table."""
+    rows, groups = _core_hours(site.grid(site.visitor(request)), days, by)
+    named = {"Content-Disposition": f'attachment; filename="core-hours-by-{"-".join(groups)}-{days}-days.csv"'}
+    return Response(write_core_hours(rows, groups), media_type="text/csv", headers=named)
 
 
 def _core_hours(grid: InProcessClient, days: int, by: str) -> tuple[list[CoreHourRow], tuple[str, ...]]:

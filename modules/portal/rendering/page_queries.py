@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from inspect import Parameter, signature
 from typing import Annotated, Any, get_args, get_origin
 
-from fastapi import Request
+from fastapi import Request, params
 from pydantic import BaseModel
 
 from cigri.errors import UsageError
@@ -33,7 +33,9 @@ def refuse_unknown(path: str, serve: Callable[..., Any]) -> Callable[[Request], 
 
 def _words_of(parameter: Parameter) -> Iterator[str]:
     kind = parameter.annotation
-    kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    kind, *told = get_args(kind) if get_origin(kind) is Annotated else (kind,)
+    if any(isinstance(one, params.Depends) for one in told):
+        return  # what the portal gives itself
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         yield from kind.model_fields
     elif kind is not Request:

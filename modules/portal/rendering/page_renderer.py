@@ -1,6 +1,5 @@
 """What all pages are made of: who looks, the answers of the API, templates."""
 
-from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import cache
 from http import HTTPStatus
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import FastAPI, Request
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
@@ -20,7 +19,6 @@ from cigri.errors import UsageError
 from cigri.identity.callers import Caller
 from modules.portal.authentication import BY_SESSION
 from modules.portal.browser_sessions import PROOF_FIELD
-from modules.portal.rendering.page_queries import refuse_unknown
 from modules.portal.rendering.template_filters import FILTERS
 from modules.portal.services import PortalServices
 
@@ -82,12 +80,6 @@ def open_templates() -> Environment:
     templates.filters |= FILTERS
     templates.globals |= {"version": metadata.version("cigri"), "proof_field": PROOF_FIELD}
     return templates
-
-
-def add_page(app: FastAPI, path: str, method: str, serve: Callable[..., Response | Awaitable[Response]]) -> None:
-    """It is called as its function is, in metrics too; words that the address of a GET may not have are refused."""
-    before = [Depends(refuse_unknown(path, serve))] if method == "GET" else []
-    app.add_api_route(path, serve, methods=[method], include_in_schema=False, response_model=None, dependencies=before)
 
 
 def add_static(app: FastAPI) -> None:

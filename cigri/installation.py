@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cigri.identity.unix_sockets import is_served
-from cigri.lifecycle.active_scheduler import USUAL_SCHEDULER
 from cigri.settings import sources
 
 if TYPE_CHECKING:
-    from cigri.outputs.destination import OutputDestination
     from cigri.settings.sections import Settings
 
 PORTAL_SOCKET, PORTAL_PORT = "portal.sock", "portal.port"  # in the data directory
@@ -90,43 +88,19 @@ def kept_port(settings: "Settings") -> Path | None:
     return settings.data_directory / PORTAL_PORT if is_own else None
 
 
-def pages_address() -> str:
-    """Where browsers reach the portal, as https://grid.example.org; "": nowhere. Read as `find_database` reads.
+def pages_address(settings: "Settings") -> str:
+    """Where browsers reach the portal, as https://grid.example.org; "": nowhere.
 
     What has a name is behind a proxy that speaks TLS; where no setting says anything an own grid has kept its port.
     """
-    values = sources.gather(os.environ, is_client=True).values
-    portal = values.get("portal")
-    names = portal.get("names") if isinstance(portal, dict) else None
-    if isinstance(names, list) and names:
-        return f"https://{names[0]}"
-    if address := _one(values, "portal", "address"):
-        return f"http://{address}"
+    if settings.portal.names:
+        return f"https://{settings.portal.names[0]}"
+    if settings.portal.address:
+        return f"http://{settings.portal.address}"
     try:
-        return f"http://127.0.0.1:{int((_data_directory(values) / PORTAL_PORT).read_text())}"
+        return f"http://127.0.0.1:{int((settings.data_directory / PORTAL_PORT).read_text())}"
     except (OSError, ValueError):
         return ""
-
-
-def default_scheduler() -> str:
-    """That of campaigns that name none, by the setting policy.scheduler, read as `find_database` reads."""
-    return _one(sources.gather(os.environ, is_client=True).values, "policy", "scheduler") or USUAL_SCHEDULER
-
-
-def purge_after() -> float:
-    """Days after its end that a campaign's files stay on the clusters: history.purge_after, read in the same way."""
-    history = sources.gather(os.environ, is_client=True).values.get("history")
-    return float(history.get("purge_after", sources.USUAL_PURGE)) if isinstance(history, dict) else sources.USUAL_PURGE
-
-
-def stored_outputs(campaign_id: int) -> "OutputDestination":
-    """Where the outputs of a campaign are kept that the grid has collected, read in the same way."""
-    from cigri.outputs.destination import NUMBER, OutputDestination
-
-    values = sources.gather(os.environ, is_client=True).values
-    named = _one(values, "outputs", "directory")
-    store = Path(named).expanduser().absolute() if named else _data_directory(values) / "outputs"
-    return OutputDestination(store / str(campaign_id), NUMBER)
 
 
 def _one(values: Mapping[str, Any], section: str, name: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cigri import installation
 from cigri.cli.command import grid_user, open_database
+from cigri.cli.own_settings import own_settings
 from cigri.endpoints.dispatch import GridClient, InProcessClient
 from cigri.endpoints.portal_client import PortalClient
 from cigri.endpoints.remote_portal import find_elsewhere
@@ -30,7 +31,8 @@ def open_grid() -> Iterator[GridClient]:
             owner = database_owner(conn)
         user = grid_user()
         is_operator = user in (SUPERUSER, owner) or _is_ours(installation.embedded_directory())
-        yield InProcessClient(database, Caller(user, is_operator))
+        settings = own_settings()
+        yield InProcessClient(database, lambda: settings, Caller(user, is_operator))
 
 
 def holds_database() -> bool:

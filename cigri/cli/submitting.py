@@ -14,6 +14,7 @@ from cigri.cli.first_and_last import first_and_last
 from cigri.cli.grid_client import open_grid
 from cigri.cli.missing_on_host import missing_here
 from cigri.cli.outages import warn
+from cigri.cli.own_settings import own_settings
 from cigri.cli.paths_here import place_here
 from cigri.endpoints.dispatch import GridClient, run_upload_endpoint
 from cigri.endpoints.request_bodies import SpooledBody, as_body
@@ -114,7 +115,9 @@ def _check(
         with SpooledBody() as body:
             for block in as_body(each):
                 body.write(block)
-            answer = run_upload_endpoint(check_campaign, None, Caller(grid_user()), body, asked_of(options))
+            answer = run_upload_endpoint(
+                check_campaign, None, own_settings, Caller(grid_user()), body, asked_of(options)
+            )
             assert isinstance(answer, CheckedCampaign)  # nothing is calculated
             checked.append((each.name, answer))
     return checked

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
 
 from cigri.endpoints.cursors import KeyPagination
 from cigri.endpoints.paging import Pagination
@@ -24,9 +24,14 @@ if TYPE_CHECKING:
     from cigri.database import Database
     from cigri.endpoints.request_bodies import SpooledBody
     from cigri.gateway.contract import ClusterGateway
+    from cigri.settings.sections import Settings
 
 P = ParamSpec("P")
 R = TypeVar("R")
+S = TypeVar("S")
+
+SettingsSource = Callable[[], "Settings"]
+"""Gives the settings in force; it is called only for endpoints that want them."""
 
 API = "/api/v1"
 HEADERS = {"key": "Idempotency-Key"}
@@ -101,6 +106,10 @@ class Endpoint(Generic[P, R]):
         """The parameters that the path names."""
         return re.findall(r"\{(\w+)\}", self.path)
 
+    def beside(self, settings: SettingsSource) -> "tuple[Settings, ...]":
+        """What `function` takes behind the caller: the settings, where it is declared so."""
+        return (settings(),) if self.function in _WITH_SETTINGS else ()
+
     def require(self, caller: Caller) -> None:
         """Raise Forbidden for whom this endpoint is not, whatever is named."""
         if self.may is Access.OPERATOR and not caller.is_operator:
@@ -137,6 +146,17 @@ class UploadEndpoint(Endpoint[P, R]):
 
     It opens its transactions itself, when all is there.
     """
+
+
+_WITH_SETTINGS = set[Callable[..., Any]]()
+
+
+def with_settings(
+    function: "Callable[Concatenate[S, Caller, Settings, P], R]",
+) -> "Callable[Concatenate[S, Caller, P], R]":
+    """Declare that an endpoint takes the settings in force behind the caller; stands below the other declaration."""
+    _WITH_SETTINGS.add(function)
+    return cast("Callable[Concatenate[S, Caller, P], R]", function)  # whoever runs it gives them, by Endpoint.beside
 
 
 def read_endpoint(

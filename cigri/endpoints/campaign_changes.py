@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from cigri.api_models.changes import ActionResult, PriorityView, ResubmittedTasks
-from cigri.endpoints import Access, change_endpoint
+from cigri.endpoints import Access, change_endpoint, with_settings
 from cigri.errors import CigriError, UsageError
 from cigri.formats.priority import require_priority
 from cigri.identity.callers import Caller
@@ -11,6 +11,8 @@ from cigri.states import CampaignState, TaskState
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+    from cigri.settings.sections import Settings
 
 MOST_SPANS = 10_000  # ranges of tasks named at once
 
@@ -115,9 +117,11 @@ def set_priority(conn: "Connection", caller: Caller, *, campaign_id: int, priori
 
 
 @change_endpoint("/campaigns/{campaign_id}/resubmit", Access.OWNER)
+@with_settings
 def resubmit_tasks(
     conn: "Connection",
     caller: Caller,
+    settings: "Settings",
     *,
     campaign_id: int,
     tasks: list[tuple[int, int]] | None = None,
@@ -144,7 +148,7 @@ def resubmit_tasks(
     if own and own_campaign(conn, campaign_id, caller):
         first = find_redoable(conn, campaign_id, tasks, chosen)
         if first is not None:
-            require_admitted(conn, campaign_id, caller.user, first, own)
+            require_admitted(conn, settings, campaign_id, caller.user, first, own)
     replaced = replaced_inputs(conn, caller, campaign_id, inputs) if inputs else None
     return ResubmittedTasks(campaign_id, redo_tasks(conn, campaign_id, caller, tasks, chosen, own), replaced)
 

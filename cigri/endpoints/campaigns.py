@@ -14,7 +14,7 @@ from cigri.api_models.campaigns import (
     TaskStripCell,
 )
 from cigri.api_models.failures import ErrorView, FailureGroup
-from cigri.endpoints import Access, read_endpoint
+from cigri.endpoints import Access, read_endpoint, with_settings
 from cigri.endpoints.paging import FORWARDS, require_limit
 from cigri.endpoints.parameters import about
 from cigri.endpoints.read_cache import once_an_instant, while_unchanged
@@ -30,6 +30,8 @@ from cigri.states import OPEN_CAMPAIGNS, CampaignState, CampaignType
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from cigri.settings.sections import Settings
+
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
@@ -41,9 +43,11 @@ CLOSED_CAMPAIGNS = tuple(state for state in CampaignState if state not in OPEN_C
 
 
 @read_endpoint("/campaigns", Access.EVERYBODY, FORWARDS)
+@with_settings
 def campaigns(
     conn: "Connection",
     _caller: Caller,
+    settings: "Settings",
     *,
     ids: str = "",
     user: str = "",
@@ -61,7 +65,6 @@ def campaigns(
     Of these, those whose names have `name` in them, of a `project`, in a `state` ("ended": closed, however), that ended
     in the last so many days. `order`: id, name, project, state or user, backwards with a minus before it.
     """
-    from cigri import installation
     from cigri.flow.views.campaign_search import CampaignSearch
     from cigri.flow.views.campaigns import list_campaigns
 
@@ -75,7 +78,7 @@ def campaigns(
         _read_ids(ids),
         user=user,
         with_ended=with_ended or bool(states) or within is not None,
-        default_scheduler=installation.default_scheduler(),
+        default_scheduler=settings.policy.scheduler,
         search=search,
         after=after,
         limit=limit,
@@ -120,25 +123,26 @@ def _require_project(conn: "Connection", name: str) -> None:
 
 
 @read_endpoint("/campaigns/{campaign_id}", Access.EVERYBODY_IN_PART)
-def campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> CampaignDetail:
+@with_settings
+def campaign(conn: "Connection", caller: Caller, settings: "Settings", *, campaign_id: int) -> CampaignDetail:
     """A campaign with each of its clusters, and how its tasks failed; what they wrote is for its owner."""
-    from cigri import installation
     from cigri.flow.forecasts import list_told
     from cigri.flow.views.campaigns import grid_time
     from cigri.flow.views.dependencies import list_after
 
-    found, now = find_campaign(conn, campaign_id), grid_time(conn)
+    found, now, usual = find_campaign(conn, campaign_id), grid_time(conn), settings.policy.scheduler
+    found = found._replace(served_by=found.served_by or usual)
     intervals, parts = list_told(conn, [campaign_id]), list_shares(conn, caller, found)
     return CampaignDetail(
         campaign=found,
         calibration=calibration(intervals),
         intervals=len(intervals),
-        default_scheduler=installation.default_scheduler(),
-        clusters=[CampaignClusterStatus(part, run_status(found, part, now)) for part in parts],
+        default_scheduler=usual,
+        clusters=[CampaignClusterStatus(part, run_status(found, part, now, settings)) for part in parts],
         failures=list_kinds(conn, caller, found),
-        tests=results_of(found, parts, _tried(conn, caller, found), now),
+        tests=results_of(found, parts, _tried(conn, caller, found), now, settings),
         after=list_after(conn, campaign_id),
-        files_until=_files_until(conn, found),
+        files_until=_files_until(conn, found, settings.history.purge_after),
     )
 
 
@@ -171,11 +175,10 @@ def errors(
 
 @once_an_instant
 def find_campaign(conn: "Connection", campaign_id: int) -> CampaignView:
-    """Raise NotFound where there is none."""
-    from cigri import installation
+    """Raise NotFound where there is none; `served_by` is empty where it is the scheduler that the settings name."""
     from cigri.flow.views.campaigns import list_campaigns
 
-    found = list_campaigns(conn, [campaign_id], default_scheduler=installation.default_scheduler())
+    found = list_campaigns(conn, [campaign_id], default_scheduler="")
     if not found:
         raise NotFound(f"no campaign {campaign_id}; `gridstat -a` lists all")
     return found[0]
@@ -213,13 +216,12 @@ def _kinds(conn: "Connection", campaign_id: int, *, sees: bool) -> list[FailureG
     return [failure_group(failures) for failures in group_failures(failed)]
 
 
-def _files_until(conn: "Connection", of: CampaignView) -> datetime | None:
-    from cigri import installation
+def _files_until(conn: "Connection", of: CampaignView, purge_after: float) -> datetime | None:
     from cigri.flow.views.outputs import find_purged
 
     if of.ended_at is None or find_purged(conn, of.id) is not None:
         return None
-    return of.ended_at + timedelta(days=installation.purge_after())
+    return of.ended_at + timedelta(days=purge_after)
 
 
 def _tried(conn: "Connection", caller: Caller, of: CampaignView) -> list[ClusterTestAttempt]:

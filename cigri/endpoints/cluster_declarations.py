@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from cigri.api_models.changes import ChangeConfirmation
 from cigri.api_models.clusters import DeclaredCluster, FallbackDecision
-from cigri.endpoints import Access, DeferredResponse, change_endpoint, cluster_question_endpoint, read_endpoint
+from cigri.endpoints import (
+    Access,
+    DeferredResponse,
+    change_endpoint,
+    cluster_question_endpoint,
+    read_endpoint,
+    with_settings,
+)
 from cigri.endpoints.cursors import KeyPagination, page_of
 from cigri.endpoints.paging import USUAL_ROWS
 from cigri.errors import ConfigError, NotFound, TransportError, UnreadableOutput, UsageError
@@ -18,6 +25,7 @@ if TYPE_CHECKING:
 
     from cigri.gateway.contract import ClusterGateway
     from cigri.settings.cluster_config import ClusterConfig
+    from cigri.settings.sections import Settings
 
 CLUSTER_FALLBACK = "CLUSTER_FALLBACK"
 LONGEST_NAME = 64  # characters, of a user
@@ -105,20 +113,20 @@ def remove_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> Chan
 
 
 @change_endpoint("/clusters/{cluster}/accounts", Access.OPERATOR, AccessScope.OPERATE)
+@with_settings
 def map_account(
-    conn: "Connection", caller: Caller, *, cluster: str, user: str, account: str = ""
+    conn: "Connection", caller: Caller, settings: "Settings", *, cluster: str, user: str, account: str = ""
 ) -> ChangeConfirmation:
     """The account that runs a grid user's jobs there from the next submission on; empty: that of the same name."""
     from cigri.flow.clusters import list_every_cluster, map_user
     from cigri.identity.special_accounts import require_may_map_to
-    from cigri.settings.loading import load
     from cigri.settings.ssh_address import ACCOUNT
 
     if account and not ACCOUNT.fullmatch(account):
         raise UsageError(f"{account!r} cannot be the name of an account", "account")
     if account:
         gateway_accounts = {each.config.ssh.account for each in list_every_cluster(conn) if each.config.ssh}
-        require_may_map_to(caller, account, gateway_accounts, load().portal.min_mapped_uid)
+        require_may_map_to(caller, account, gateway_accounts, settings.portal.min_mapped_uid)
     if not 0 < len(user) <= LONGEST_NAME or not user.isprintable():
         raise UsageError(f"{user[:LONGEST_NAME]!r} cannot be the name of a user", "user")
     map_user(conn, cluster, user, account)

@@ -14,7 +14,7 @@ from cigri.api_models.clusters import (
     QueueProperties,
 )
 from cigri.api_models.jobs import ClusterJobView
-from cigri.endpoints import Access, read_endpoint
+from cigri.endpoints import Access, read_endpoint, with_settings
 from cigri.endpoints.cursors import KeyPagination, page_of
 from cigri.endpoints.paging import AFTER, FORWARDS, LONGEST_PAGE, USUAL_ROWS, Pagination, require_limit
 from cigri.errors import NotFound, RequirementError, UsageError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cigri.flow.views.queues import QueueView
+    from cigri.settings.sections import Settings
 
 LONGEST_PAST = 100_000.0  # hours
 PERIODS = 24  # of a past, whatever its length
@@ -46,14 +47,16 @@ def clusters(
 
 
 @read_endpoint("/clusters/hours", Access.EVERYBODY, most_rows=LONGEST_PAGE)
-def cluster_hours(conn: "Connection", _caller: Caller, *, names: list[str] | None = None) -> dict[str, str]:
+@with_settings
+def cluster_hours(
+    conn: "Connection", _caller: Caller, settings: "Settings", *, names: list[str] | None = None
+) -> dict[str, str]:
     """By cluster, whether it is within the hours that its operator has declared."""
     from cigri.flow.views.campaigns import grid_time
     from cigri.presentation.cluster_status import within_hours
-    from cigri.settings.loading import load
 
-    hours, now = load().hours, grid_time(conn)
-    return {cluster.name: within_hours(cluster, hours, now) for cluster in _at_once(_named(conn, names))}
+    now = grid_time(conn)
+    return {cluster.name: within_hours(cluster, settings.hours, now) for cluster in _at_once(_named(conn, names))}
 
 
 @read_endpoint("/clusters/usage", Access.EVERYBODY, USAGE_BY)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cigri.endpoints import BackgroundCalculation, DeferredResponse, Endpoint, P, R, UploadEndpoint
+from cigri.endpoints import BackgroundCalculation, DeferredResponse, Endpoint, P, R, SettingsSource, UploadEndpoint
 from cigri.endpoints.read_cache import remembering
 from cigri.endpoints.request_bodies import SpooledBody, as_body
 from cigri.endpoints.storable_values import require_storable
@@ -41,12 +41,12 @@ class GridClient(EndpointReader, Protocol):
 class InProcessClient:
     """For whoever may open the database: endpoints are called in this process."""
 
-    def __init__(self, database: "Database", caller: Caller) -> None:
-        self._database, self._caller = database, caller
+    def __init__(self, database: "Database", settings: SettingsSource, caller: Caller) -> None:
+        self._database, self._settings, self._caller = database, settings, caller
 
     def call(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
         assert not args, "parameters are given by name"
-        answer = run_endpoint(endpoint, self._database, self._caller, asked)
+        answer = run_endpoint(endpoint, self._database, self._settings, self._caller, asked)
         if not isinstance(answer, DeferredResponse):
             return answer
         from cigri.gateway.transport_gateway import TransportGateway
@@ -58,7 +58,7 @@ class InProcessClient:
     def snapshot(self) -> Iterator["SnapshotClient"]:
         """All that is asked in it sees the same instant, so that its figures agree."""
         with self._database.answering() as conn:
-            yield SnapshotClient(remembering(conn), self._caller)
+            yield SnapshotClient(remembering(conn), self._settings, self._caller)
 
     def send(self, endpoint: UploadEndpoint[P, R], values: Iterable[object], *args: P.args, **asked: P.kwargs) -> R:
         return self.send_bytes(endpoint, as_body(values), *args, **asked)
@@ -70,22 +70,22 @@ class InProcessClient:
         with SpooledBody() as body:
             for block in blocks:
                 body.write(block)
-            answer = run_upload_endpoint(endpoint, self._database, self._caller, body, asked)
+            answer = run_upload_endpoint(endpoint, self._database, self._settings, self._caller, body, asked)
         return answer.run() if isinstance(answer, BackgroundCalculation) else answer
 
 
 class SnapshotClient:
     """Reads of one instant."""
 
-    def __init__(self, conn: "Connection", caller: Caller) -> None:
-        self._conn, self._caller = conn, caller
+    def __init__(self, conn: "Connection", settings: SettingsSource, caller: Caller) -> None:
+        self._conn, self._settings, self._caller = conn, settings, caller
 
     def call(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
         assert not args, "parameters are given by name"
         assert endpoint.method == "GET", f"{endpoint.name} changes something"
         endpoint.require(self._caller)
         require_storable(asked)
-        answer = endpoint.function(self._conn, self._caller, *args, **asked)
+        answer = endpoint.function(self._conn, self._caller, *endpoint.beside(self._settings), **asked)
         assert not isinstance(answer, DeferredResponse | BackgroundCalculation), (
             "nothing is waited for within a transaction"
         )
@@ -93,20 +93,24 @@ class SnapshotClient:
 
 
 def run_endpoint(
-    endpoint: Endpoint[..., R], database: "Database", caller: Caller, asked: Mapping[str, Any]
+    endpoint: Endpoint[..., R],
+    database: "Database",
+    settings: SettingsSource,
+    caller: Caller,
+    asked: Mapping[str, Any],
 ) -> "R | DeferredResponse[R]":
     """Raise Forbidden for whom it is not; what is changed stands in the audit trail with its change, or neither."""
     endpoint.require(caller)
     require_storable(asked)
     if endpoint.method == "GET":
         with database.answering() as conn:
-            answer = endpoint.function(conn, caller, **asked)
+            answer = endpoint.function(conn, caller, *endpoint.beside(settings), **asked)
         assert not isinstance(answer, BackgroundCalculation), "it is asked with what is sent"
         return answer
     from cigri.flow.audit import put_audit
 
     with database.begin() as conn:
-        answer = endpoint.function(conn, caller, **asked)
+        answer = endpoint.function(conn, caller, *endpoint.beside(settings), **asked)
         put_audit(conn, caller, endpoint.name, asked)
     assert not isinstance(answer, BackgroundCalculation), "it changes nothing"
     return answer
@@ -115,12 +119,13 @@ def run_endpoint(
 def run_upload_endpoint(
     endpoint: UploadEndpoint[..., R],
     database: "Database | None",
+    settings: SettingsSource,
     caller: Caller,
     body: SpooledBody,
     asked: Mapping[str, Any],
 ) -> "R | BackgroundCalculation[R]":
     """As call, with what was streamed; `function` writes the audit trail itself. None: the database is away."""
     endpoint.require(caller)
-    answer = endpoint.function(database, caller, body, **asked)
+    answer = endpoint.function(database, caller, *endpoint.beside(settings), body, **asked)
     assert not isinstance(answer, DeferredResponse), "no cluster is asked about what is streamed"
     return answer

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from cigri.api_models.health import HealthReport, OutageReport
-from cigri.endpoints import Access, read_endpoint
+from cigri.endpoints import Access, read_endpoint, with_settings
 from cigri.endpoints.parameters import about
 from cigri.formats.id_ranges import read_ids
 from cigri.identity.callers import Caller
@@ -13,12 +13,15 @@ from cigri.presentation.outages import describe_outages, describe_quarantine, de
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from cigri.settings.sections import Settings
+
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
 @read_endpoint("/checks", Access.OPERATOR)
-def checks(conn: "Connection", _caller: Caller) -> HealthReport:
+@with_settings
+def checks(conn: "Connection", _caller: Caller, settings: "Settings") -> HealthReport:
     """What `cigri doctor` finds at once: what is late, old or stuck, and the promises that the janitor found broken."""
     from cigri.flow.module_passes import list_module_standings
     from cigri.flow.views.clusters import list_cluster_standings
@@ -27,9 +30,8 @@ def checks(conn: "Connection", _caller: Caller) -> HealthReport:
     from cigri.flow.views.stuck_items import list_old_events, list_stuck
     from cigri.installation import free_space, has_services
     from cigri.presentation import health_checks
-    from cigri.settings.loading import load
 
-    settings, pulse, modules = load(), read_heartbeats(conn), list_module_standings(conn)
+    pulse, modules = read_heartbeats(conn), list_module_standings(conn)
     faults = health_checks.module_faults(
         modules,
         pulse.now,

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from cigri.api_models.identity import CallerView, CreatedToken, EndedSessions, SignInLink, TokenView
-from cigri.endpoints import Access, change_endpoint, read_endpoint
+from cigri.endpoints import Access, change_endpoint, read_endpoint, with_settings
 from cigri.endpoints.paging import BACKWARDS, require_limit
 from cigri.errors import ConfigError, UsageError
 from cigri.formats.units import DAY
@@ -11,6 +11,8 @@ from cigri.identity.callers import AccessScope, Caller, require_may_create_token
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+    from cigri.settings.sections import Settings
 
 USUAL_LIFE, LONGEST_LIFE = 30 * DAY, 90 * DAY
 LONGEST_COMMENT = 200  # characters
@@ -99,18 +101,24 @@ NO_PAGES = (
 
 
 @change_endpoint("/sessions", Access.EVERYBODY, AccessScope.READ)
+@with_settings
 def create_link(
-    conn: "Connection", caller: Caller, *, scope: AccessScope = AccessScope.SUBMIT, for_root: bool = False
+    conn: "Connection",
+    caller: Caller,
+    settings: "Settings",
+    *,
+    scope: AccessScope = AccessScope.SUBMIT,
+    for_root: bool = False,
 ) -> SignInLink:
     """Make a link that lets a browser in as you, once and within a minute; `for_root`: root has to say so."""
     import secrets
 
-    from cigri import installation
     from cigri.flow.browser_sessions import put_link
     from cigri.identity.token_text import hash_of
+    from cigri.installation import pages_address
 
     require_may_create_token(caller, scope, "sessions", "gridweb", for_root=for_root)
-    address = installation.pages_address()
+    address = pages_address(settings)
     if not address:
         raise ConfigError(NO_PAGES)
     secret = secrets.token_urlsafe(32)

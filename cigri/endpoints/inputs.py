@@ -6,7 +6,7 @@ To know the sum of a file is not to have it: whoever names one has sent all of i
 from typing import TYPE_CHECKING
 
 from cigri.api_models.files import CampaignInputs, InputUploadStatus, LackedInputs, RefreshedInputs, TakenInputs
-from cigri.endpoints import Access, change_endpoint, read_endpoint, upload_endpoint
+from cigri.endpoints import Access, change_endpoint, read_endpoint, upload_endpoint, with_settings
 from cigri.endpoints.campaigns import find_campaign
 from cigri.endpoints.request_bodies import SpooledBody, SpooledLines
 from cigri.errors import NotFound, StorageFull, UsageError
@@ -17,34 +17,43 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cigri.database import Database
-    from cigri.inputs.store import InputStore
-    from cigri.settings.sections import InputSettings
+    from cigri.settings.sections import InputSettings, Settings
 
 
 @read_endpoint("/inputs/{sha256}", Access.EVERYBODY)
-def sent_input(conn: "Connection", caller: Caller, *, sha256: str) -> InputUploadStatus:
+@with_settings
+def sent_input(conn: "Connection", caller: Caller, settings: "Settings", *, sha256: str) -> InputUploadStatus:
     """How much of the file with this SHA-256 has come from you."""
     from cigri.flow.stored_inputs import is_sent
+    from cigri.inputs.store import store_of
 
     _require_sum(sha256)
-    store = _store()
+    store = store_of(settings)
     if is_sent(conn, caller.user, sha256) and store.holds(sha256):
         return InputUploadStatus(sha256, 0, True)
     return InputUploadStatus(sha256, store.begun(caller.user, sha256), False)
 
 
 @upload_endpoint("/inputs/{sha256}", Access.EVERYBODY)
+@with_settings
 def send_input(
-    database: "Database", caller: Caller, body: SpooledBody, *, sha256: str, size: int, offset: int = 0
+    database: "Database",
+    caller: Caller,
+    settings: "Settings",
+    body: SpooledBody,
+    *,
+    sha256: str,
+    size: int,
+    offset: int = 0,
 ) -> InputUploadStatus:
     """Bytes of a file of yours that has `size` of them, from `offset` on; once all are there they are verified."""
     from cigri.flow.audit import put_audit
     from cigri.flow.stored_inputs import count_sent, is_sent, put_sent
-    from cigri.settings.loading import load
+    from cigri.inputs.store import store_of
 
     _require_sum(sha256)
-    limits, user = load().inputs, caller.user
-    store = _store()
+    limits, user = settings.inputs, caller.user
+    store = store_of(settings)
     with database.begin() as conn:
         if is_sent(conn, user, sha256) and store.holds(sha256):
             return InputUploadStatus(sha256, 0, True)
@@ -67,31 +76,34 @@ def send_input(
 
 
 @upload_endpoint("/lacked-inputs", Access.EVERYBODY)
-def lacked_inputs(database: "Database", caller: Caller, body: SpooledBody) -> LackedInputs:
+@with_settings
+def lacked_inputs(database: "Database", caller: Caller, settings: "Settings", body: SpooledBody) -> LackedInputs:
     """Those of the SHA-256 sums that are sent, one JSON text a line, of whose files not all has come from you."""
     from cigri.flow.stored_inputs import list_sent
+    from cigri.inputs.store import store_of
 
     sums = [str(value) for value in SpooledLines(body, 0)]
     for sum in sums:
         _require_sum(sum)
     with database.begin() as conn:
         sent = list_sent(conn, caller.user, sums)
-    store = _store()
+    store = store_of(settings)
     return LackedInputs([sum for sum in dict.fromkeys(sums) if sum not in sent or not store.holds(sum)])
 
 
 @upload_endpoint("/inputs", Access.EVERYBODY)
-def send_inputs(database: "Database", caller: Caller, body: SpooledBody) -> TakenInputs:
+@with_settings
+def send_inputs(database: "Database", caller: Caller, settings: "Settings", body: SpooledBody) -> TakenInputs:
     """Small files of yours, many at once: of each a line with its SHA-256, a blank and its size, then its bytes."""
     from cigri.flow.audit import put_audit
     from cigri.flow.stored_inputs import count_sent, put_many_sent
     from cigri.inputs.packing import unpacked_inputs
-    from cigri.settings.loading import load
+    from cigri.inputs.store import store_of
 
-    store, user = _store(), caller.user
+    store, user = store_of(settings), caller.user
     with database.begin() as conn:
         kept = count_sent(conn, user) + store.arriving(user) + body.size
-    _require_room(load().inputs, kept, "these inputs", body.size)
+    _require_room(settings.inputs, kept, "these inputs", body.size)
     sizes, wrong = dict[str, int](), list[str]()
     for sum, content in unpacked_inputs(body.file):
         if store.put(user, sum, content):
@@ -142,13 +154,6 @@ def _require_room(limits: "InputSettings", all_of_user: int, what: str, size: in
             f"with {what} of {as_size(size)} yours would have {as_size(all_of_user)}, and {limits.of_user} MB are "
             f"kept of each user (inputs.of_user); those that no open campaign needs go after {limits.keep:g} days"
         )
-
-
-def _store() -> "InputStore":
-    from cigri.inputs.store import store_of
-    from cigri.settings.loading import load
-
-    return store_of(load())
 
 
 def _require_sum(sha256: str) -> None:

@@ -11,7 +11,7 @@ from cigri.api_models.files import (
     StreamContents,
     TaskOutputSummary,
 )
-from cigri.endpoints import Access, DeferredResponse, cluster_read_endpoint, read_endpoint
+from cigri.endpoints import Access, DeferredResponse, cluster_read_endpoint, read_endpoint, with_settings
 from cigri.endpoints.campaigns import find_campaign
 from cigri.endpoints.jobs import STREAMS
 from cigri.endpoints.paging import Pagination, require_limit
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cigri.flow.clusters import ClusterRow
     from cigri.flow.views.outputs import OutputLocation
     from cigri.gateway.contract import ClusterGateway
+    from cigri.settings.sections import Settings
 
 MOST_FETCHED = 2**21  # bytes of one answer, with what tells the files apart
 FETCHED_AT_ONCE = 500  # whose outputs are asked for at once
@@ -92,8 +93,16 @@ def fetch_outputs(
 
 
 @cluster_read_endpoint("/campaigns/{campaign_id}/files", Access.OWNER, OutputFileContents)
+@with_settings
 def fetch_files(
-    conn: "Connection", caller: Caller, *, campaign_id: int, numbers: str, file: str = "", offset: int | None = None
+    conn: "Connection",
+    caller: Caller,
+    settings: "Settings",
+    *,
+    campaign_id: int,
+    numbers: str,
+    file: str = "",
+    offset: int | None = None,
 ) -> "OutputFileContents | DeferredResponse[OutputFileContents]":
     """Files that ended tasks of one cluster have brought, behind one of them; or that one, from an offset on."""
     from cigri.gateway.requests import FetchOutputFilePart, FetchOutputFiles
@@ -104,7 +113,7 @@ def fetch_files(
     placed, cluster, key = _at_one_place(conn, campaign_id, _read_numbers(numbers))
     account = placed[0].local_user
     if _is_stored(placed[0]):
-        return _from_store(campaign_id, placed, file, offset)
+        return _from_store(settings, campaign_id, placed, file, offset)
     parcels = {OutputDirectory(JobKey(campaign_id, t.batch_id, t.array_index), t.position): t for t in placed}
     known: RemoteOutputFile | None = None
     if file:
@@ -136,12 +145,14 @@ def _read_numbers(numbers: str) -> list[int]:
         return read_ids(numbers)
 
 
-def _from_store(campaign_id: int, placed: "list[OutputLocation]", file: str, offset: int | None) -> OutputFileContents:
-    from cigri.installation import stored_outputs
+def _from_store(
+    settings: "Settings", campaign_id: int, placed: "list[OutputLocation]", file: str, offset: int | None
+) -> OutputFileContents:
     from cigri.outputs.brought import OutputFile
+    from cigri.outputs.store import stored_outputs
     from cigri.outputs.store_reader import read_stored, read_stored_rest
 
-    place, attempts = stored_outputs(campaign_id), {task.number: task.attempt for task in placed}
+    place, attempts = stored_outputs(settings, campaign_id), {task.number: task.attempt for task in placed}
     known: OutputFile | None = None
     if file:
         number, path = _read_file(file)

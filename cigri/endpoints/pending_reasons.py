@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from cigri.api_models.pending_reasons import ClusterExplanation
-from cigri.endpoints import Access, read_endpoint
+from cigri.endpoints import Access, read_endpoint, with_settings
 from cigri.endpoints.campaigns import find_campaign, list_shares
 from cigri.endpoints.cursors import KeyPagination, page_of
 from cigri.endpoints.paging import USUAL_ROWS
@@ -13,13 +13,17 @@ from cigri.identity.callers import Caller
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from cigri.settings.sections import Settings
+
 WHY_BY = KeyPagination("why", {"-is_used": int, "cluster": str})
 
 
 @read_endpoint("/campaigns/{campaign_id}/why", Access.EVERYBODY_IN_PART, WHY_BY)
+@with_settings
 def why(
     conn: "Connection",
     caller: Caller,
+    settings: "Settings",
     *,
     campaign_id: int,
     task: int | None = None,
@@ -43,6 +47,7 @@ def why(
         cuts=list_cuts(conn, campaign_id),
         queues=list_whys(conn, campaign_id, None if task is None else _bucket(conn, campaign_id, task)),
         now=grid_time(conn),
+        settings=settings,
         is_anywhere=is_chosen_by_grid(conn, campaign_id),
         standstill=nothing_runs(read_heartbeats(conn)),
         quarantines=list_quarantines(conn, [campaign_id]),

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cigri.api_models.simulations import SimulationView
 from cigri.api_models.submissions import AddedTasks, BackendOptionTableView, CheckedCampaign, SubmittedCampaign
-from cigri.endpoints import Access, BackgroundCalculation, calculation_endpoint, read_endpoint, upload_endpoint
+from cigri.endpoints import (
+    Access,
+    BackgroundCalculation,
+    calculation_endpoint,
+    read_endpoint,
+    upload_endpoint,
+    with_settings,
+)
 from cigri.endpoints.cursors import KeyPagination, page_of
 from cigri.endpoints.paging import USUAL_ROWS
 from cigri.endpoints.parameters import about
@@ -22,6 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cigri.database import Database
+    from cigri.settings.sections import Settings
     from cigri.submission.dry_run import ExaminedDescription, SubmissionOptions
     from cigri.submission.feedback import SubmissionFeedback
 
@@ -42,9 +50,11 @@ def _stages_place(made: list[SubmittedCampaign], _asked: "Mapping[str, Any]") ->
 
 
 @upload_endpoint("/campaigns", Access.EVERYBODY, created=_campaign_place, sends_description=True)
+@with_settings
 def submit_campaign(
     database: "Database",
     caller: Caller,
+    settings: "Settings",
     body: SpooledBody,
     *,
     type: CampaignKind | None = None,
@@ -65,18 +75,20 @@ def submit_campaign(
     _require_place(sent_from)
     sent = IdempotencyKey(key, body.digest(type, priority, local, backend, *(behind or ()))) if key else None
     remarks, wishes = SubmissionFeedback(), wishes_of(type, priority, local, backend, behind)
-    examined = check_submission(database, caller, body.first(), SpooledLines(body, 1), wishes, remarks)
+    examined = check_submission(database, settings, caller, body.first(), SpooledLines(body, 1), wishes, remarks)
     if remarks.problems or examined.description is None:
         if stored := list_stored(database, caller.user, sent):
             return stored[0]
         raise DescriptionError(remarks.problems)
-    return store(database, caller, examined, remarks.notes, sent, sent_from)
+    return store(database, settings, caller, examined, remarks.notes, sent, sent_from)
 
 
 @upload_endpoint("/campaigns/check", Access.EVERYBODY, sends_description=True)
+@with_settings
 def check_campaign(
     database: "Database",
     caller: Caller,
+    settings: "Settings",
     body: SpooledBody,
     *,
     type: CampaignKind | None = None,
@@ -91,16 +103,18 @@ def check_campaign(
     from cigri.submission.preview import checked
 
     remarks, wishes = SubmissionFeedback(), wishes_of(type, priority, local, backend, behind)
-    examined = check_submission(database, caller, body.first(), SpooledLines(body, 1), wishes, remarks)
+    examined = check_submission(database, settings, caller, body.first(), SpooledLines(body, 1), wishes, remarks)
     return checked(examined, remarks, caller.user)
 
 
 @upload_endpoint(
     "/campaigns/stages", Access.EVERYBODY, created=_stages_place, most_rows=MOST_CAMPAIGNS_SENT, sends_description=True
 )
+@with_settings
 def submit_stages(
     database: "Database",
     caller: Caller,
+    settings: "Settings",
     body: SpooledBody,
     *,
     type: CampaignKind | None = None,
@@ -120,18 +134,22 @@ def submit_stages(
     _require_key(key)
     _require_place(sent_from)
     sent = IdempotencyKey(key, body.digest(type, priority, local, backend, behind, lines)) if key else None
-    stages = _examine(database, caller, body, lines, wishes_of(type, priority, local, backend, behind))
+    stages = _examine(database, settings, caller, body, lines, wishes_of(type, priority, local, backend, behind))
     if problems := [problem for _, remarks in stages for problem in remarks.problems]:
         if stored := list_stored(database, caller.user, sent):
             return stored
         raise DescriptionError(problems)
-    return store_stages(database, caller, [(examined, remarks.notes) for examined, remarks in stages], sent, sent_from)
+    return store_stages(
+        database, settings, caller, [(examined, remarks.notes) for examined, remarks in stages], sent, sent_from
+    )
 
 
 @upload_endpoint("/campaigns/stages/check", Access.EVERYBODY, most_rows=MOST_CAMPAIGNS_SENT, sends_description=True)
+@with_settings
 def check_stages(
     database: "Database",
     caller: Caller,
+    settings: "Settings",
     body: SpooledBody,
     *,
     type: CampaignKind | None = None,
@@ -145,14 +163,16 @@ def check_stages(
     from cigri.submission.dry_run import wishes_of
     from cigri.submission.preview import checked
 
-    stages = _examine(database, caller, body, lines, wishes_of(type, priority, local, backend, behind))
+    stages = _examine(database, settings, caller, body, lines, wishes_of(type, priority, local, backend, behind))
     return [checked(examined, remarks, caller.user) for examined, remarks in stages]
 
 
 @calculation_endpoint("/campaigns/simulate", Access.EVERYBODY, SimulationView)
+@with_settings
 def simulate_campaigns(
     database: "Database",
     caller: Caller,
+    settings: "Settings",
     body: SpooledBody,
     *,
     type: CampaignKind | None = None,
@@ -167,14 +187,14 @@ def simulate_campaigns(
     from cigri.submission.simulation_process import LaboratoryProcess
     from cigri.submission.simulation_request import question_about
 
-    campaigns = _examine(database, caller, body, lines, wishes_of(type, priority, local, backend, behind))
+    campaigns = _examine(database, settings, caller, body, lines, wishes_of(type, priority, local, backend, behind))
     if problems := [problem for _, remarks in campaigns for problem in remarks.problems]:
         raise DescriptionError(problems)
     descriptions = [examined.description for examined, _ in campaigns if examined.description]
     for description, (_, remarks) in zip(descriptions, campaigns, strict=True):
         remarks.notes += [FAILS] if any(each.when is AfterWhen.FAILURE for each in description.after) else []
     notes = [remarks.notes for _, remarks in campaigns]
-    laboratory = LaboratoryProcess(question_about(database, descriptions, caller), notes)
+    laboratory = LaboratoryProcess(question_about(database, settings, descriptions, caller), notes)
     return BackgroundCalculation(caller.user, laboratory.answer, laboratory.end)
 
 
@@ -189,7 +209,12 @@ def _require_place(sent_from: str) -> None:
 
 
 def _examine(
-    database: "Database", caller: Caller, body: SpooledBody, lines: list[int] | None, wishes: "SubmissionOptions"
+    database: "Database",
+    settings: "Settings",
+    caller: Caller,
+    body: SpooledBody,
+    lines: list[int] | None,
+    wishes: "SubmissionOptions",
 ) -> "list[tuple[ExaminedDescription, SubmissionFeedback]]":
     """Several campaigns one behind the other; what is said beside a description of what it waits for holds where it
     says nothing."""
@@ -209,7 +234,7 @@ def _examine(
         )
         says_itself = len(counts) > 1 and isinstance(described, dict) and described.get("after") is not None
         asked = wishes.without("after") if says_itself else wishes
-        examined = check_submission(database, caller, described, beside, asked, remarks, stages)
+        examined = check_submission(database, settings, caller, described, beside, asked, remarks, stages)
         if (description := examined.description) is not None:
             stages[description.name] = description.count
         campaigns.append((examined, remarks))
@@ -218,9 +243,11 @@ def _examine(
 
 
 @upload_endpoint("/campaigns/{campaign_id}/tasks", Access.OWNER)
+@with_settings
 def add_tasks(
     database: "Database",
     caller: Caller,
+    settings: "Settings",
     body: SpooledBody,
     *,
     campaign_id: int,
@@ -231,7 +258,9 @@ def add_tasks(
     from cigri.submission.more_tasks import add
 
     lines = SpooledLines(body, 0)
-    return AddedTasks(campaign_id, add(database, caller, campaign_id, lines, is_check=check, task_inputs=task_inputs))
+    return AddedTasks(
+        campaign_id, add(database, settings, caller, campaign_id, lines, is_check=check, task_inputs=task_inputs)
+    )
 
 
 @read_endpoint("/backend-options", Access.EVERYBODY, BACKEND_OPTIONS_BY)

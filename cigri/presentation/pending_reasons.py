@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cigri.flow.pending_reasons import PendingReasonView
     from cigri.flow.quarantines import QuarantineView
     from cigri.flow.views.queue_verdicts import QueueVerdict
+    from cigri.settings.sections import Settings
 
 BRIEF = ("ok", "full", "on trial")  # states of a cycle, of which the metascheduler knows more
 NAMES_OTHERS = "its description names other clusters"
@@ -65,6 +66,7 @@ class CampaignSituation(NamedTuple):
     cuts: "Sequence[PendingReasonView]"
     queues: "Sequence[QueueVerdict]"
     now: datetime
+    settings: "Settings"
     is_anywhere: bool
     standstill: str = ""
     quarantines: "Sequence[QuarantineView]" = ()
@@ -85,7 +87,9 @@ def _used(situation: CampaignSituation, part: CampaignClusterView) -> ClusterExp
     """A lasting obstacle, as an unreachable cluster, goes before what the last cycle met."""
     queues = [queue for queue in situation.queues if queue.cluster == part.cluster and queue.buckets]
     is_barred = bool(queues) and not any(queue.eligible for queue in queues)
-    way = _lasting(situation, part) or run_status(situation.campaign, part._replace(is_barred=is_barred), situation.now)
+    way = _lasting(situation, part) or run_status(
+        situation.campaign, part._replace(is_barred=is_barred), situation.now, situation.settings
+    )
     cut = next((cut for cut in situation.cuts if cut.cluster == part.cluster and way.state in BRIEF), None)
     return ClusterExplanation(
         cluster=part.cluster,

@@ -1,13 +1,17 @@
 """Why a campaign does not run on a cluster, in one word and in one sentence."""
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from cigri.api_models.campaigns import CampaignClusterView, CampaignView, RunStatus
 from cigri.formats.units import as_instant
 from cigri.states import CampaignState, StepState
 
+if TYPE_CHECKING:
+    from cigri.settings.sections import Settings
 
-def run_status(campaign: CampaignView, part: CampaignClusterView, now: datetime) -> RunStatus:
+
+def run_status(campaign: CampaignView, part: CampaignClusterView, now: datetime, settings: "Settings") -> RunStatus:
     """The first thing that stands in the way, the one that lasts longest before the others."""
     if not campaign.is_open:
         return RunStatus("ended")
@@ -19,34 +23,33 @@ def run_status(campaign: CampaignView, part: CampaignClusterView, now: datetime)
         return RunStatus("waits for you", f"{failed} failed: `gridstat -e {campaign.id}` says why and how to go on")
     if part.is_barred:
         return RunStatus("not eligible", f"`gridstat --why {campaign.id}` says what its queues lack")
-    way = _of_cluster(part) or _of_campaign_there(part, now) or _of_now(campaign, part, now)
+    way = _of_cluster(part) or _of_campaign_there(part, now) or _of_now(campaign, part, now, settings)
     if not part.fallback_because:
         return way
     instead = f"its jobs run on CiGri's own host, since {part.fallback_because}"
     return RunStatus(way.state, f"{instead}; {way.explanation}" if way.explanation else instead)
 
 
-def _of_now(campaign: CampaignView, part: CampaignClusterView, now: datetime) -> RunStatus:
+def _of_now(campaign: CampaignView, part: CampaignClusterView, now: datetime, settings: "Settings") -> RunStatus:
     if part.is_held:
         return RunStatus("held", f"{_still(part)}; {_way_on(campaign, part)}")
     if campaign.state is CampaignState.PAUSED:
         return RunStatus("paused", f"`gridresume {campaign.id}` goes on")
-    if outside := _of_hours(part, now):
+    if outside := _of_hours(part, now, settings):
         return outside
     if part.free == 0 and not part.running:
         return RunStatus("full", "no core is free")
     return RunStatus("ok", part.why or "" if part.doubted else "")
 
 
-def _of_hours(part: CampaignClusterView, now: datetime) -> RunStatus | None:
+def _of_hours(part: CampaignClusterView, now: datetime, settings: "Settings") -> RunStatus | None:
     """Jobs of type nightly start within the cluster's hours only."""
     if part.job_type != "nightly":
         return None
     from cigri.settings.job_types import find_hours, may_start  # the settings take a moment, and few jobs follow hours
-    from cigri.settings.loading import load
 
     overrun = bool(part.cluster_hours.get("hours_overrun"))
-    hours = find_hours(part.cluster_hours.get("hours"), part.cluster_hours.get("timezone", ""), load().hours)
+    hours = find_hours(part.cluster_hours.get("hours"), part.cluster_hours.get("timezone", ""), settings.hours)
     if may_start(part.job_type, hours, now, part.walltime, overrun=overrun):
         return None
     if hours is None:

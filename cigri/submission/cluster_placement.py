@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cigri.jdl import CampaignDescription
     from cigri.jdl.task_amounts import Peaks
     from cigri.settings.cluster_config import ClusterConfig
+    from cigri.settings.sections import HoursSettings
 
 
 def place_on_all_clusters(
@@ -90,14 +91,18 @@ def place_on_eligible_clusters(database: "Database", description: "CampaignDescr
 
 
 def drop_unable_clusters(
-    database: "Database", description: "CampaignDescription", peaks: "Peaks", remarks: SubmissionFeedback
+    database: "Database",
+    hours: "HoursSettings",
+    description: "CampaignDescription",
+    peaks: "Peaks",
+    remarks: SubmissionFeedback,
 ) -> "CampaignDescription":
     """Where the grid chooses: without the clusters that can never take its jobs, unless that leaves none.
 
     The others are noted, or are problems. What the user has named stays, and each thing that can never be is a problem.
     """
     everywhere = {**description.clusters, **description.spare}
-    refused = [*list_driver_problems(database, replace(description, clusters=everywhere), peaks, remarks)]
+    refused = [*list_driver_problems(database, hours, replace(description, clusters=everywhere), peaks, remarks)]
     unable = {cluster for cluster, _ in refused}
     if description.anywhere is None or not description.clusters.keys() - unable:
         remarks.problems += (problem for _, problem in refused)

@@ -13,10 +13,15 @@ if TYPE_CHECKING:
     from cigri.flow.clusters import ClusterRow
     from cigri.jdl import CampaignDescription, ClusterSettings
     from cigri.jdl.task_amounts import Peaks
+    from cigri.settings.sections import HoursSettings
 
 
 def list_driver_problems(
-    database: "Database", description: "CampaignDescription", peaks: "Peaks", remarks: SubmissionFeedback
+    database: "Database",
+    hours: "HoursSettings",
+    description: "CampaignDescription",
+    peaks: "Peaks",
+    remarks: SubmissionFeedback,
 ) -> Iterator[tuple[str, DescriptionProblem]]:
     """What can never be, by cluster, in the words of its driver; `peaks` of what is computed for each task."""
     if all(_is_plain(settings) for settings in description.clusters.values()):
@@ -26,11 +31,12 @@ def list_driver_problems(
 
     with database.begin() as conn:
         now, clusters = server_time(conn), list_every_cluster(conn)
-    yield from list_problems_of(clusters, now, description, peaks, remarks)
+    yield from list_problems_of(clusters, hours, now, description, peaks, remarks)
 
 
 def list_problems_of(
     every: "Sequence[ClusterRow]",
+    hours: "HoursSettings",
     now: datetime,
     description: "CampaignDescription",
     peaks: "Peaks",
@@ -44,7 +50,7 @@ def list_problems_of(
     clusters = [cluster for cluster in every if cluster.name in special]
     is_test = description.campaign_type == "test"
     if not is_test and any(special[cluster.name].type == NIGHTLY for cluster in clusters):
-        yield from _never_open(clusters, special, now)
+        yield from _never_open(clusters, special, hours, now)
     by_cluster: dict[str, list[DescriptionProblem]] = {}
     partly = set()  # take tasks that ask for less
     for cluster in clusters:
@@ -83,13 +89,14 @@ def task_peaks(description: "CampaignDescription") -> "tuple[Peaks, list[Descrip
 
 
 def _never_open(
-    clusters: Sequence["ClusterRow"], wanted: Mapping[str, "ClusterSettings"], now: datetime
+    clusters: Sequence["ClusterRow"],
+    wanted: Mapping[str, "ClusterSettings"],
+    grid: "HoursSettings",
+    now: datetime,
 ) -> Iterator[tuple[str, DescriptionProblem]]:
     """Hours in which the jobs cannot run, whatever the time."""
     from cigri.settings.job_types import hours_of, why_never_starts
-    from cigri.settings.loading import load
 
-    grid = load().hours
     for name, config in ((cluster.name, cluster.config) for cluster in clusters):
         settings = wanted[name]
         if why := why_never_starts(

@@ -19,7 +19,7 @@ from cigri.jdl import CampaignDescription, Parameter
 from cigri.jdl.problems import problem_of
 from cigri.jdl.sweep import SizedIterable
 from cigri.settings.cluster_config import ClusterConfig
-from cigri.settings.loading import load
+from cigri.settings.sections import Settings
 from cigri.submission.backend_options import apply_backend_options
 from cigri.submission.cluster_placement import (
     drop_unable_clusters,
@@ -80,6 +80,7 @@ class ExaminedDescription(NamedTuple):
 
 def check_submission(
     database: "Database | None",
+    settings: Settings,
     caller: Caller,
     described: object,
     beside: SizedIterable[object],
@@ -94,7 +95,7 @@ def check_submission(
     user = caller.user
     clusters = declared(database) if database else {}
     nothing = ExaminedDescription(None, [], 0, [], clusters)
-    description = _parse(described, beside, wishes, remarks)
+    description = _parse(settings, described, beside, wishes, remarks)
     if description is None:
         remarks.problems += unknown_clusters(described, clusters) if database and not wishes.is_local else []
         return nothing
@@ -106,7 +107,7 @@ def check_submission(
         description = drop_unknown_clusters(description, clusters, remarks)
     description = apply_backend_options(description, wishes.backend, clusters, remarks)
     try:
-        description, changes = _admit(database, description, user, clusters)
+        description, changes = _admit(database, settings, description, user, clusters)
     except AdmissionRefused as refusal:
         remarks.problems.append(DescriptionProblem("", str(refusal)))
         return nothing._replace(missing=missing)
@@ -120,7 +121,7 @@ def check_submission(
     if problems:
         return nothing._replace(missing=missing)
     if database:
-        description = _possible(database, description, user, peaks, remarks)
+        description = _possible(database, settings, description, user, peaks, remarks)
         remarks.notes += unheard(database, description)
         _find_required(database, caller, description, stages, remarks)
     return ExaminedDescription(description, changes, dropped, missing, clusters)
@@ -133,10 +134,13 @@ def declared(database: "Database") -> dict[str, ClusterConfig]:
 
 
 def ask_rules(
-    database: "Database | None", description: CampaignDescription, user: str, clusters: Mapping[str, ClusterConfig]
+    database: "Database | None",
+    settings: Settings,
+    description: CampaignDescription,
+    user: str,
+    clusters: Mapping[str, ClusterConfig],
 ) -> tuple[CampaignDescription, list[str]]:
     """As admission.admit; operators hear of a rule that is broken, until all rules answer again."""
-    settings = load()
     rules = admission.find_rules(settings.admission_directory, settings.admission_without)
     try:
         admitted = admission.admit(description, user, rules, clusters)
@@ -152,9 +156,13 @@ def ask_rules(
 
 
 def _parse(
-    described: object, beside: SizedIterable[object], wishes: SubmissionOptions, remarks: SubmissionFeedback
+    settings: Settings,
+    described: object,
+    beside: SizedIterable[object],
+    wishes: SubmissionOptions,
+    remarks: SubmissionFeedback,
 ) -> CampaignDescription | None:
-    jobs = load().jobs
+    jobs = settings.jobs
     try:
         description = jdl.parse_described(described, beside, jdl.JobDefaults(jobs.walltime, jobs.cpu, jobs.mem))
         return description.with_options(**wishes.fields) if wishes.fields else description
@@ -166,9 +174,13 @@ def _parse(
 
 
 def _admit(
-    database: "Database | None", description: CampaignDescription, user: str, clusters: Mapping[str, ClusterConfig]
+    database: "Database | None",
+    settings: Settings,
+    description: CampaignDescription,
+    user: str,
+    clusters: Mapping[str, ClusterConfig],
 ) -> tuple[CampaignDescription, list[str]]:
-    description, changes = ask_rules(database, description, user, clusters)
+    description, changes = ask_rules(database, settings, description, user, clusters)
     _check_scheduler(description.scheduler)
     return description, changes
 
@@ -217,10 +229,15 @@ def _find_required(
 
 
 def _possible(
-    database: "Database", description: CampaignDescription, user: str, peaks: "Peaks", remarks: SubmissionFeedback
+    database: "Database",
+    settings: Settings,
+    description: CampaignDescription,
+    user: str,
+    peaks: "Peaks",
+    remarks: SubmissionFeedback,
 ) -> CampaignDescription:
     """As the clusters can take it; what can never be is a problem."""
-    description = drop_unable_clusters(database, description, peaks, remarks)
+    description = drop_unable_clusters(database, settings.hours, description, peaks, remarks)
     with database.begin() as conn:
         for sentence in list_impossible(conn, new_campaign(description, user)):
             place, _, message = sentence.partition(": ")

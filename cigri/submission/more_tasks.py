@@ -9,6 +9,7 @@ from cigri.flow.audit import put_audit
 from cigri.flow.submissions import find_extensible_campaign, put_tasks
 from cigri.flow.views.descriptions import find_description, list_parameters
 from cigri.identity.callers import Caller
+from cigri.inputs.store import store_of
 from cigri.jdl import CampaignDescription, ClusterSettings, Parameter
 from cigri.jdl.replication import ReplicationSettings
 from cigri.jdl.sweep import SizedIterable
@@ -17,6 +18,7 @@ from cigri.submission.task_files import sums_of_added
 
 if TYPE_CHECKING:
     from cigri.database import Database
+    from cigri.settings.sections import Settings
 
 PARAMETERS_AT_ONCE = 10_000  # parameters
 
@@ -40,6 +42,7 @@ class ExtendedParameters:
 
 def add(
     database: "Database",
+    settings: "Settings",
     caller: Caller,
     campaign_id: int,
     items: SizedIterable[object],
@@ -53,13 +56,17 @@ def add(
     clusters = {name: ClusterSettings.model_validate(settings) for name, settings in company.settings.items()}
     parameters = jdl.additional(items, clusters, like=cast("Parameter | None", company.parameter))
     enlarged = ExtendedParameters(database, campaign_id, company.tasks, parameters)
-    ask_rules(database, _described(database, campaign_id, clusters, enlarged), company.user, declared(database))
+    ask_rules(
+        database, settings, _described(database, campaign_id, clusters, enlarged), company.user, declared(database)
+    )
     if is_check:
         return len(parameters)
     with database.begin() as conn:
         if find_extensible_campaign(conn, campaign_id, caller).tasks != company.tasks:
             raise CigriError(f"campaign {campaign_id} got other tasks at the same time: nothing was added, try again")
-        with sums_of_added(conn, caller.user, clusters, task_inputs, company.tasks, parameters) as sums:
+        with sums_of_added(
+            conn, store_of(settings), caller.user, clusters, task_inputs, company.tasks, parameters
+        ) as sums:
             added = put_tasks(conn, campaign_id, caller, parameters, sums)
         put_audit(conn, caller, "add_tasks", {"campaign_id": campaign_id, "added": added})
         return added

@@ -14,6 +14,8 @@ from cigri.resources.own_amounts import OwnAmounts, with_own_amounts
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from cigri.settings.sections import Settings
+
 NOTHING_CHANGED = "nothing was changed"
 
 
@@ -27,7 +29,9 @@ def read_own_amounts(mem: str, walltime: str) -> OwnAmounts:
     return own
 
 
-def require_admitted(conn: "Connection", campaign_id: int, user: str, number: int, own: OwnAmounts) -> None:
+def require_admitted(
+    conn: "Connection", settings: "Settings", campaign_id: int, user: str, number: int, own: OwnAmounts
+) -> None:
     """Raise CigriError where a rule of the site, a quota or the queues refuse a campaign of such tasks, or change it.
 
     `number` is that of one of the tasks.
@@ -46,11 +50,11 @@ def require_admitted(conn: "Connection", campaign_id: int, user: str, number: in
         description = parse_described(_described(stored, own), list_parameters(conn, campaign_id, number, 1))
     except DescriptionError as error:
         raise CigriError("\n".join([*map(str, error.problems), NOTHING_CHANGED])) from None
-    admitted, changes = ask_rules(None, description, user, clusters)
+    admitted, changes = ask_rules(None, settings, description, user, clusters)
     if any(_amounts(settings) != _amounts(description.clusters[name]) for name, settings in admitted.clusters.items()):
         raise CigriError(f"this site would change that: {'; '.join(changes)}; {NOTHING_CHANGED}")
     peaks, _ = task_peaks(admitted)
-    refused = list_problems_of(every, server_time(conn), admitted, peaks, SubmissionFeedback())
+    refused = list_problems_of(every, settings.hours, server_time(conn), admitted, peaks, SubmissionFeedback())
     problems = [str(problem) for _, problem in refused]
     if problems := [*problems, *list_impossible(conn, new_campaign(admitted, user))]:
         raise CigriError("\n".join([*problems, NOTHING_CHANGED]))

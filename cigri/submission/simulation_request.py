@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 from cigri.flow.dependencies import NewDependency, find_required
 from cigri.flow.grid_snapshot import take_picture
 from cigri.flow.task_durations import PastDurations, find_known_past
-from cigri.settings.loading import load
-from cigri.settings.sections import DatabaseSettings
+from cigri.settings.sections import DatabaseSettings, Settings
 from cigri.submission.cluster_placement import to_simulate
 from cigri.submission.new_campaign import new_campaign, wanted_before
 from cigri.submission.simulation_process import SimulatedSubmission, SimulationRequest
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def question_about(
-    database: "Database", descriptions: "Sequence[CampaignDescription]", caller: "Caller"
+    database: "Database", settings: Settings, descriptions: "Sequence[CampaignDescription]", caller: "Caller"
 ) -> SimulationRequest:
     """It only reads; what it says has no way to the database in it."""
     user = caller.user
@@ -32,7 +31,7 @@ def question_about(
             orders.append(_order(conn, description, user)._replace(after=after))
             places[description.name] = -place
         picture = take_picture(conn, {(user, command) for order in orders for command in _commands(order)})
-    return SimulationRequest(load().model_copy(update={"database": DatabaseSettings()}), picture, orders)
+    return SimulationRequest(settings.model_copy(update={"database": DatabaseSettings()}), picture, orders)
 
 
 def _order(conn: "Connection", description: "CampaignDescription", user: str) -> SimulatedSubmission:

@@ -10,6 +10,7 @@ from cigri.flow.campaigns import move_campaign
 from cigri.flow.dependencies import find_required
 from cigri.flow.submissions import IdempotencyKey, find_submission, list_submissions, put_campaign
 from cigri.identity.callers import Caller
+from cigri.inputs.store import store_of
 from cigri.states import CampaignState
 from cigri.submission.dry_run import ExaminedDescription
 from cigri.submission.new_campaign import new_campaign, wanted_before
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from cigri.database import Database
     from cigri.jdl import CampaignDescription
+    from cigri.settings.sections import Settings
 
 
 def list_stored(database: "Database", user: str, key: IdempotencyKey | None) -> list[SubmittedCampaign]:
@@ -32,6 +34,7 @@ def list_stored(database: "Database", user: str, key: IdempotencyKey | None) -> 
 
 def store(
     database: "Database",
+    settings: "Settings",
     caller: Caller,
     examined: ExaminedDescription,
     notes: Sequence[str],
@@ -43,18 +46,24 @@ def store(
     with database.begin() as conn:
         campaign_id = find_submission(conn, caller.user, key)
         if campaign_id is None:
-            campaign_id = _put(conn, caller, description, key, sent_from)
+            campaign_id = _put(conn, settings, caller, description, key, sent_from)
             _note(conn, caller, "submit_campaign", description, campaign_id)
     return _stored(caller, examined, notes, campaign_id)
 
 
 def take_over(
-    database: "Database", caller: Caller, examined: ExaminedDescription, key: IdempotencyKey, *, is_paused: bool
+    database: "Database",
+    settings: "Settings",
+    caller: Caller,
+    examined: ExaminedDescription,
+    key: IdempotencyKey,
+    *,
+    is_paused: bool,
 ) -> int:
     """A campaign of another grid, in one transaction: not a job of one that was paused there is made meanwhile."""
     description = _described(examined)
     with database.begin() as conn:
-        campaign_id = _put(conn, caller, description, key, sent_from="")
+        campaign_id = _put(conn, settings, caller, description, key, sent_from="")
         if is_paused:
             move_campaign(conn, campaign_id, caller, CampaignState.PAUSED)
         _note(conn, caller, "submit_campaign", description, campaign_id)
@@ -63,6 +72,7 @@ def take_over(
 
 def store_stages(
     database: "Database",
+    settings: "Settings",
     caller: Caller,
     stages: Sequence[tuple[ExaminedDescription, Sequence[str]]],
     key: IdempotencyKey | None,
@@ -73,7 +83,7 @@ def store_stages(
         ids = list_submissions(conn, caller.user, key)
         if not ids:
             descriptions = [_described(examined) for examined, _ in stages]
-            ids = [_put(conn, caller, description, key, sent_from) for description in descriptions]
+            ids = [_put(conn, settings, caller, description, key, sent_from) for description in descriptions]
             for description, campaign_id in zip(descriptions, ids, strict=True):
                 _note(conn, caller, "submit_stages", description, campaign_id)
     return [_stored(caller, *stage, campaign_id) for stage, campaign_id in zip(stages, ids, strict=True)]
@@ -81,6 +91,7 @@ def store_stages(
 
 def _put(
     conn: "Connection",
+    settings: "Settings",
     caller: Caller,
     description: "CampaignDescription",
     key: IdempotencyKey | None,
@@ -91,7 +102,7 @@ def _put(
         raise CigriError("; ".join(wrong))
     required = [found for found in after if not isinstance(found, str)]
     new = new_campaign(description, caller.user)._replace(sent_from=sent_from or None)
-    with sums_of_tasks(conn, caller.user, description) as sums:
+    with sums_of_tasks(conn, store_of(settings), caller.user, description) as sums:
         return put_campaign(conn, new, description.parameters(), key, sums, required)
 
 

@@ -11,6 +11,7 @@ from cigri.jdl import ClusterSettings, CommandTemplate, Parameter, names_of
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from cigri.inputs.store import InputStore
     from cigri.jdl import CampaignDescription
 
 Sums = Iterator[list[str]]
@@ -18,20 +19,23 @@ Sums = Iterator[list[str]]
 
 
 @contextmanager
-def sums_of_tasks(conn: "Connection", user: str, description: "CampaignDescription") -> Iterator[Sums | None]:
+def sums_of_tasks(
+    conn: "Connection", store: "InputStore", user: str, description: "CampaignDescription"
+) -> Iterator[Sums | None]:
     """Those of a description; None: its tasks have no inputs of their own."""
     parts = (*description.clusters.values(), *description.spare.values())
     settings = next((part for part in parts if part.task_inputs), None)
     if settings is None or settings.task_inputs is None:
         yield None
         return
-    with _read(conn, user, settings, settings.task_inputs.sums, 0, description.parameters()) as sums:
+    with _read(conn, store, user, settings, settings.task_inputs.sums, 0, description.parameters()) as sums:
         yield sums
 
 
 @contextmanager
 def sums_of_added(
     conn: "Connection",
+    store: "InputStore",
     user: str,
     clusters: Mapping[str, ClusterSettings],
     sent: str,
@@ -45,22 +49,26 @@ def sums_of_added(
         return
     if not sent:
         raise CigriError("each task of this campaign takes files along, and those of the new ones were not sent")
-    with _read(conn, user, settings, sent, first, iter(parameters)) as sums:
+    with _read(conn, store, user, settings, sent, first, iter(parameters)) as sums:
         yield sums
 
 
 @contextmanager
 def _read(
-    conn: "Connection", user: str, settings: ClusterSettings, sent: str, first: int, parameters: Iterator[Parameter]
+    conn: "Connection",
+    store: "InputStore",
+    user: str,
+    settings: ClusterSettings,
+    sent: str,
+    first: int,
+    parameters: Iterator[Parameter],
 ) -> Iterator[Sums]:
-    from cigri.inputs.store import store_of
     from cigri.inputs.sums import read_sums
-    from cigri.settings.loading import load
 
     assert settings.task_inputs
     if not is_sent(conn, user, sent):
         raise CigriError("task_inputs: the list of the files of tasks was not sent, or is not kept any more")
-    with store_of(load()).open_any(sent) as content:
+    with store.open_any(sent) as content:
         yield _checked(settings, first, parameters, read_sums(content, first, len(settings.task_inputs.files)))
 
 

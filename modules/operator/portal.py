@@ -22,7 +22,8 @@ NICENESS = 5  # where processors are short the cycle goes before those who look 
 def run(argv: list[str]) -> int:
     CommandParser(
         "cigri portal",
-        "Serve the commands and the API on a unix socket until SIGTERM or SIGINT; what is being answered is finished.",
+        "Serve the commands and the API on a unix socket until SIGTERM or SIGINT; what is being answered is finished.\n"
+        "SIGHUP has the settings read again.",
         "  cigri portal",
     ).parse_args(argv)
     from cigri.database import Database, schema
@@ -31,9 +32,12 @@ def run(argv: list[str]) -> int:
     from cigri.runtime.logging_setup import set_up_log
     from modules import portal
     from modules.portal.listening import PortalListener
+    from modules.portal.settings_in_force import SettingsInForce
 
     settings = load()
     set_up_log(settings.log)
+    in_force = SettingsInForce(settings)
+    in_force.reload_on_hangup()
     database = Database(database_url(settings), settings.database.lock_timeout)
     mark = data_directory.portal(settings)
     try:
@@ -43,7 +47,7 @@ def run(argv: list[str]) -> int:
             give_way(database, os.nice(NICENESS))
             mode = EVERYBODY if settings.portal.socket else OWNER_ALONE
             listener = PortalListener(portal_socket(settings), mode, settings.portal.address, kept_port(settings))
-            portal.run(database, settings, listener)
+            portal.run(database, in_force, listener)
         finally:
             mark.release()
     finally:
@@ -73,5 +77,5 @@ def tell_start(settings: Settings, process: "subprocess.Popen[bytes] | None") ->
             raise CigriError(f"the portal does not listen in {OPENING_PATIENCE:.0f} s; see {log}")
         time.sleep(LOOK_WHILE_OPENING)
     print(f"The portal is process {process.pid}; it serves at {place}")
-    if address := pages_address():
+    if address := pages_address(settings):
         print(f"In a browser it is {address}/, and `gridweb` lets you in")

@@ -15,9 +15,7 @@ from starlette.routing import BaseRoute
 from cigri.database import Database
 from cigri.endpoints import Admitting, UploadEndpoint, list_endpoints
 from cigri.endpoints.read_cache import keep_latest_answers
-from cigri.formats.units import MEGABYTE
 from cigri.runtime.heartbeat import StallWatch, beat_of, repeating
-from cigri.settings.sections import Settings
 from modules.portal import (
     cigri3,
     health,
@@ -40,26 +38,28 @@ from modules.portal.origins import read_names
 from modules.portal.portal_door import PortalDoor
 from modules.portal.request_guard import RequestGuard
 from modules.portal.services import IN_TURN, PortalServices
+from modules.portal.settings_in_force import SettingsInForce
 from modules.portal.storage_reserve import StorageReserve
 from modules.portal.unread_answers import AnswersInPieces, UnreadAnswers
 from modules.portal.upload_limiter import UploadLimiter
 
 
-def make_app(database: Database, settings: Settings, errands: DeferredResponses) -> FastAPI:
-    """All that is served, as an ASGI application."""
-    identities, registry = Authenticator(settings.portal, database), CollectorRegistry()
+def make_app(database: Database, in_force: SettingsInForce, errands: DeferredResponses) -> FastAPI:
+    """All that is served, as an ASGI application; `proxy` and `names` of the settings stay as they are now."""
+    settings = in_force.current()
+    identities, registry = Authenticator(in_force, database), CollectorRegistry()
     unread, names = UnreadAnswers(), read_names(settings.portal.names)
     turns = FairQueue(identities, unread)
     services = PortalServices(
         database,
+        in_force,
         identities,
         errands,
         UploadLimiter(),
         turns,
         HeldRequests(turns),
         PortalDoor(identities, names.hosts),
-        StorageReserve(database, settings),
-        settings.portal.largest_submission * MEGABYTE,
+        StorageReserve(database, in_force),
     )
     app = FastAPI(
         title="CiGri",
@@ -103,9 +103,9 @@ def list_endpoint_routes() -> list[BaseRoute]:
     return router.routes
 
 
-def run(database: Database, settings: Settings, listener: PortalListener) -> None:
+def run(database: Database, in_force: SettingsInForce, listener: PortalListener) -> None:
     """Serve until SIGTERM or SIGINT; what is being answered is finished first."""
-    beat = beat_of(settings.almighty.silence)
+    beat = beat_of(in_force.current().almighty.silence)
     watch = StallWatch(database, beat)
     with closing(DeferredResponses()) as errands, repeating(watch.look, beat):
-        listener.serve(make_app(database, settings, errands))
+        listener.serve(make_app(database, in_force, errands))

@@ -18,10 +18,10 @@ from cigri.flow.tokens import find_token, note_use
 from cigri.identity.callers import PROXY, SUPERUSER, AccessScope, Caller
 from cigri.identity.token_text import hash_of, read_token
 from cigri.identity.unix_sockets import SocketPeer
-from cigri.settings.sections import PortalSettings
 from modules.portal.browser_sessions import PROOF_HEADER, BrowserSessions
 from modules.portal.group_access import GroupAccess
 from modules.portal.origins import HARMLESS, is_browser_request
+from modules.portal.settings_in_force import SettingsInForce
 
 BEARER = "bearer"
 FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
@@ -37,10 +37,11 @@ class NotAuthenticated(CigriError):
 class Authenticator:
     """Names of callers, and who among them is an operator."""
 
-    def __init__(self, settings: PortalSettings, database: Database) -> None:
-        self._operators, self._database = settings.operators, database
+    def __init__(self, in_force: SettingsInForce, database: Database) -> None:
+        self._in_force, self._database = in_force, database
+        settings = in_force.current().portal
         self.proxy, self._proxy_header = _number_of_proxy(settings.proxy), settings.proxy_header
-        self._mates = GroupAccess(settings.group_may, database)
+        self._mates = GroupAccess(in_force, database)
         self.sessions = BrowserSessions(database)
 
     def caller(self, request: Request) -> Caller:
@@ -126,7 +127,7 @@ class Authenticator:
 
     def _is_operator(self, uid: int, user: str) -> bool:
         """The account that runs the grid is one: it could do all of it anyway."""
-        return user == SUPERUSER or uid == os.geteuid() or is_among(user, self._operators)
+        return user == SUPERUSER or uid == os.geteuid() or is_among(user, self._in_force.current().portal.operators)
 
 
 def _number_of_proxy(name: str) -> int | None:

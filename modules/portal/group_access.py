@@ -7,23 +7,25 @@ import time
 from cigri.database import Database
 from cigri.flow.views.ownership import list_owners
 from cigri.identity.callers import SUPERUSER, Caller
+from modules.portal.settings_in_force import SettingsInForce
 
 KEPT_GROUPS = 60.0  # seconds until the accounts are asked again
 
 
 class GroupAccess:
-    """Adds to callers whose campaigns they may see or change; `may`: nothing, see or change."""
+    """Adds to callers whose campaigns they may see or change, as portal.group_may says."""
 
-    def __init__(self, may: str, database: Database) -> None:
-        self._may, self._database = may, database
+    def __init__(self, in_force: SettingsInForce, database: Database) -> None:
+        self._in_force, self._database = in_force, database
         self._known: dict[str, tuple[float, frozenset[str]]] = {}
 
     def with_group_access(self, caller: Caller) -> Caller:
         """Root's group is nobody's, and whoever owns all campaigns needs none."""
-        if self._may == "nothing" or caller.owns_all:
+        may = self._in_force.current().portal.group_may
+        if may == "nothing" or caller.owns_all:
             return caller
         mates = self._of(caller.user)
-        return caller._replace(sees_of=mates, changes_of=mates if self._may == "change" else frozenset())
+        return caller._replace(sees_of=mates, changes_of=mates if may == "change" else frozenset())
 
     def _of(self, user: str) -> frozenset[str]:
         at, mates = self._known.get(user, (0.0, frozenset[str]()))

@@ -45,7 +45,9 @@ def add(router: APIRouter, endpoint: Endpoint[..., Any]) -> None:
         services = services_of(request)
         question = (endpoint.name, caller, json.dumps(values, sort_keys=True, default=str))
         answer = services.errands.fetch_or_start(
-            caller.user, question, lambda: run_endpoint(endpoint, services.database, caller, values)
+            caller.user,
+            question,
+            lambda: run_endpoint(endpoint, services.database, services.settings.current, caller, values),
         )
         response = as_answer(endpoint, answer, values, _links(endpoint, request.url, values, answer))
         return unless_known(request, response) if endpoint.method == "GET" else response

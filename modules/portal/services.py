@@ -11,14 +11,16 @@ from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.fair_queue import FairQueue
 from modules.portal.held_requests import HeldRequests
 from modules.portal.portal_door import PortalDoor
+from modules.portal.settings_in_force import SettingsInForce
 from modules.portal.storage_reserve import StorageReserve
 from modules.portal.upload_limiter import UploadLimiter
 
 
 class PortalServices(NamedTuple):
-    """`largest_submission`: bytes."""
+    """One of each for all requests."""
 
     database: Database
+    settings: SettingsInForce
     identities: Authenticator
     errands: DeferredResponses
     uploads: UploadLimiter
@@ -26,7 +28,6 @@ class PortalServices(NamedTuple):
     held: HeldRequests
     door: PortalDoor
     reserve: StorageReserve
-    largest_submission: int
 
     def lend_to(self, app: FastAPI) -> None:
         """Let the requests that this application answers find them."""

@@ -11,8 +11,8 @@ from cigri.formats.units import MEGABYTE, as_size
 from cigri.inputs.store import directory_of
 from cigri.installation import free_space
 from cigri.outputs.store import output_store
-from cigri.settings.sections import Settings
 from cigri.states import EventLevel
+from modules.portal.settings_in_force import SettingsInForce
 
 STORAGE_FULL, SUBJECT = "STORAGE_FULL", "the grid's disk"
 NOTHING_TAKEN = "nothing was taken; try later: whoever runs this grid is told, and makes room there"
@@ -23,19 +23,19 @@ logger = logging.getLogger(__name__)
 class StorageReserve:
     """Looked at before something large is taken, and while it comes."""
 
-    def __init__(self, database: Database, settings: Settings) -> None:
-        self._database, self._leave_free = database, settings.portal.leave_free
-        stores = (directory_of(settings), output_store(settings))
-        self._places = (Path(tempfile.gettempdir()), settings.data_directory, *stores)
+    def __init__(self, database: Database, in_force: SettingsInForce) -> None:
+        self._database, self._in_force = database, in_force
         self._is_told = True  # an earlier portal may have told it
 
     def require(self) -> None:
         """Raise StorageFull, and tell operators, where less is left; else close the event that tells of it."""
-        for place in self._places:
+        settings = self._in_force.current()
+        stores, least = (directory_of(settings), output_store(settings)), settings.portal.leave_free
+        for place in (Path(tempfile.gettempdir()), settings.data_directory, *stores):
             free = free_space(place)
-            if free is not None and free < self._leave_free * MEGABYTE:
+            if free is not None and free < least * MEGABYTE:
                 self.tell(
-                    why := f"{as_size(free)} are left on the disk of {place}, and {self._leave_free} MB stay free for "
+                    why := f"{as_size(free)} are left on the disk of {place}, and {least} MB stay free for "
                     "the grid itself (portal.leave_free)"
                 )
                 raise StorageFull(f"{why}: {NOTHING_TAKEN}")

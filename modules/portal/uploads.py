@@ -49,7 +49,8 @@ def add(router: APIRouter, endpoint: UploadEndpoint[..., Any]) -> None:
         caller = await run_in_threadpool(services.identities.caller, request)
         endpoint.require(caller)
         await run_in_threadpool(services.reserve.require)
-        with services.uploads.one_more(caller.user), SpooledBody(services.largest_submission) as body:
+        largest = services.settings.current().portal.largest_submission * MEGABYTE
+        with services.uploads.one_more(caller.user), SpooledBody(largest) as body:
             try:
                 await _spool(request, body, services.reserve)
             except ClientDisconnect:
@@ -77,7 +78,9 @@ def _answer(
     """What is sent again while it is being calculated is not looked at anew."""
     question = (endpoint.name, caller, body.digest(json.dumps(asked, sort_keys=True)))
     answer = services.errands.fetch_or_start(
-        caller.user, question, lambda: run_upload_endpoint(endpoint, services.database, caller, body, asked)
+        caller.user,
+        question,
+        lambda: run_upload_endpoint(endpoint, services.database, services.settings.current, caller, body, asked),
     )
     return routes.as_answer(endpoint, answer, asked)
 

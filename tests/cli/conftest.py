@@ -15,12 +15,11 @@ from cigri.cli import submitting
 from cigri.database import Database
 from cigri.flow.clusters import put_cluster
 from cigri.identity.callers import SUPERUSER, Caller
-from cigri.settings.sections import Settings
 from tests.cli.running import Run, running
 from tests.conftest import clone_database, made_template
 from tests.factories import note_passes
 from tests.localbatch.host import Host
-from tests.portal.conftest import Served, serving
+from tests.portal.conftest import EnvironmentSettings, Served, serving
 
 HAVE_JUST_RUN = "UPDATE modules SET started_at = now()"
 
@@ -100,7 +99,7 @@ def both_ways(
     from modules.portal.authentication import Authenticator
 
     monkeypatch.setattr(Authenticator, "caller", lambda *_: _known(vars(grid_way)["grid_user"]()))
-    with serving(grid, Settings(), tmp_path / "portal.sock") as served:
+    with serving(grid, EnvironmentSettings(), tmp_path / "portal.sock") as served:
         monkeypatch.setenv("CIGRI_SET_PORTAL__SOCKET", str(served.place))
         yield
 
@@ -108,7 +107,7 @@ def both_ways(
 @pytest.fixture
 def portal(grid: Database, tmp_path: Path) -> Iterator[Served]:
     """Of the commands' database."""
-    with serving(grid, Settings(), tmp_path / "portal.sock") as served:
+    with serving(grid, EnvironmentSettings(), tmp_path / "portal.sock") as served:
         yield served
 
 

@@ -8,10 +8,9 @@ from cigri.cli.command import grid_user
 from cigri.database import Database
 from cigri.flow.subscriptions import put_subscription
 from cigri.formats.subscriptions import read_subscribing
-from cigri.settings.sections import PortalSettings, Settings
 from tests.cli.running import Run
 from tests.factories import a_campaign, a_cluster
-from tests.portal.conftest import serve  # noqa: F401  (pytest finds it here)
+from tests.portal.conftest import EnvironmentSettings, serve  # noqa: F401  (pytest finds it here)
 
 COMMAND = gridnotify
 
@@ -24,7 +23,7 @@ def way(request: pytest.FixtureRequest, database: Database, run: Run, monkeypatc
         a_cluster(conn)
         a_campaign(conn, 1, user=grid_user())
     if request.param == "portal":
-        portal = request.getfixturevalue("serve")(Settings(portal=PortalSettings()))
+        portal = request.getfixturevalue("serve")(EnvironmentSettings())
         monkeypatch.setenv("CIGRI_SET_PORTAL__SOCKET", str(portal.place))
 
 

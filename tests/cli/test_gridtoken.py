@@ -5,9 +5,8 @@ import pytest
 from cigri.cli import gridtoken
 from cigri.cli.command import grid_user
 from cigri.identity.token_text import read_token
-from cigri.settings.sections import PortalSettings, Settings
 from tests.cli.running import Run
-from tests.portal.conftest import serve  # noqa: F401  (pytest finds it here)
+from tests.portal.conftest import EnvironmentSettings, serve  # noqa: F401  (pytest finds it here)
 
 COMMAND = gridtoken
 AS_ROOT = ["--root"] if grid_user() == "root" else []
@@ -17,7 +16,7 @@ AS_ROOT = ["--root"] if grid_user() == "root" else []
 def way(request: pytest.FixtureRequest, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """How the command reaches the grid."""
     if request.param == "portal":
-        portal = request.getfixturevalue("serve")(Settings(portal=PortalSettings()))
+        portal = request.getfixturevalue("serve")(EnvironmentSettings())
         monkeypatch.setenv("CIGRI_SET_PORTAL__SOCKET", str(portal.place))
 
 

@@ -6,9 +6,8 @@ import pytest
 
 from cigri.cli import gridweb
 from cigri.cli.command import grid_user
-from cigri.settings.sections import PortalSettings, Settings
 from tests.cli.running import Run
-from tests.portal.conftest import Serve, serve  # noqa: F401  (pytest finds it here)
+from tests.portal.conftest import EnvironmentSettings, Serve, serve  # noqa: F401  (pytest finds it here)
 
 COMMAND = gridweb
 AS_ROOT = ["--root"] if grid_user() == "root" else []
@@ -16,7 +15,7 @@ AS_ROOT = ["--root"] if grid_user() == "root" else []
 
 @pytest.fixture
 def portal(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811  (the fixture of that name)
-    served = serve(Settings(portal=PortalSettings()))
+    served = serve(EnvironmentSettings())
     monkeypatch.setenv("CIGRI_SET_PORTAL__SOCKET", str(served.place))
     monkeypatch.setenv("CIGRI_SET_PORTAL__ADDRESS", "127.0.0.1:8080")
 

@@ -22,6 +22,7 @@ from cigri.endpoints.submissions import check_campaign
 from cigri.errors import UsageError
 from cigri.identity.callers import Caller
 from cigri.inputs.store import InputStore
+from cigri.settings.sections import Settings
 from cigri.tables.audit import Audit
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.inputs import CampaignClusterInput, CampaignInput, InputSender, StoredInput
@@ -258,7 +259,7 @@ def test_what_calls_the_portal_itself_sends_it_first(grid: Database, tmp_path: P
     with SpooledBody() as body:
         for block in as_body([{**PLAIN, "inputs": ["solver"]}]):
             body.write(block)
-        answer = run_upload_endpoint(check_campaign, grid, Caller("alice"), body, {})
+        answer = run_upload_endpoint(check_campaign, grid, Settings, Caller("alice"), body, {})
     assert isinstance(answer, CheckedCampaign)
     assert "sends it to /inputs first" in str(answer.problems[0])
 

@@ -9,6 +9,7 @@ from cigri.endpoints.campaigns import campaign, campaigns
 from cigri.endpoints.dispatch import InProcessClient
 from cigri.errors import Forbidden
 from cigri.identity.callers import Caller
+from cigri.settings.sections import Settings
 from tests.factories import a_campaign, a_cluster
 
 
@@ -16,7 +17,7 @@ def test_answers_of_one_instant_agree(database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
         a_campaign(conn, ["a"])
-    here = InProcessClient(database, Caller("alice"))
+    here = InProcessClient(database, Settings, Caller("alice"))
     with here.snapshot() as grid:
         before = grid.call(campaigns)
         with database.begin() as conn:
@@ -27,7 +28,7 @@ def test_answers_of_one_instant_agree(database: Database) -> None:
 
 
 def test_at_once_is_asked_what_the_caller_may_and_nothing_is_changed(database: Database) -> None:
-    with InProcessClient(database, Caller("alice")).snapshot() as grid:
+    with InProcessClient(database, Settings, Caller("alice")).snapshot() as grid:
         with pytest.raises(Forbidden):
             grid.call(audit_trail)
         with pytest.raises(AssertionError, match="cancel_campaign"):

@@ -12,6 +12,7 @@ from cigri.endpoints.dispatch import run_endpoint
 from cigri.errors import NotFound
 from cigri.flow.cluster_states import put_cluster_state
 from cigri.identity.callers import Caller
+from cigri.settings.sections import Settings
 from tests.factories import NOON, a_campaign, a_cluster, run_jobs, set_time, submitted_jobs
 
 pytestmark = pytest.mark.noon
@@ -20,7 +21,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def ask(database: Database, cluster: str) -> ClusterDayReport:
-    told = run_endpoint(cluster_day, database, Caller("bob"), {"cluster": cluster})
+    told = run_endpoint(cluster_day, database, Settings, Caller("bob"), {"cluster": cluster})
     assert isinstance(told, ClusterDayReport)
     return told
 

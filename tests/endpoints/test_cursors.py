@@ -19,6 +19,7 @@ from cigri.endpoints.policy import LIMITS_BY, limits, quotas
 from cigri.errors import UsageError
 from cigri.flow.ceilings import put_limit, remove_limit
 from cigri.identity.callers import Caller
+from cigri.settings.sections import Settings
 from tests.factories import NOON, a_campaign, a_cluster, a_quota, set_time
 
 KEYED = {one.name: one for one in list_endpoints() if isinstance(one.paging, KeyPagination)}
@@ -48,7 +49,7 @@ def grid(database: Database) -> InProcessClient:
             put_limit(conn, f"limit{number}", 1)
         for cluster in ("", "dahu"):
             a_quota(conn, "*,*,all,/", 5, cluster=cluster)
-    return InProcessClient(database, Caller("alice", is_operator=True))
+    return InProcessClient(database, Settings, Caller("alice", is_operator=True))
 
 
 HOSTILE = {
@@ -168,7 +169,7 @@ def test_periods_of_usage_are_the_same_on_each_page(database: Database) -> None:
             a_cluster(conn, "dahu", free=hour)
             a_cluster(conn, "luke", free=hour)
         set_time(conn, NOON)
-    grid = InProcessClient(database, Caller("alice"))
+    grid = InProcessClient(database, Settings, Caller("alice"))
     whole = walk(grid, cluster_usage, hours=24.0)
     assert len(whole) == 8
     told = []

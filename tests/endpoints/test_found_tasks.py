@@ -11,6 +11,7 @@ from cigri.endpoints.tasks import found_tasks
 from cigri.errors import CigriError, Forbidden, NotFound, UsageError
 from cigri.flow.archive import archive_campaign
 from cigri.identity.callers import Caller
+from cigri.settings.sections import Settings
 from cigri.states import Outcome
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 
@@ -29,7 +30,7 @@ def _tasks(database: Database) -> None:
 
 
 def search(database: Database, caller: Caller = ALICE, **asked: Any) -> FoundTasks:
-    return InProcessClient(database, caller).call(found_tasks, campaign_id=1, **asked)
+    return InProcessClient(database, Settings, caller).call(found_tasks, campaign_id=1, **asked)
 
 
 def numbers(database: Database, **asked: Any) -> list[int]:

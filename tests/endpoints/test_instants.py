@@ -13,6 +13,7 @@ from cigri.endpoints.pending_reasons import why
 from cigri.endpoints.read_cache import LatestAnswers, keep_latest_answers
 from cigri.endpoints.tasks import latest_tasks
 from cigri.flow.holds import hold_campaign
+from cigri.settings.sections import Settings
 from cigri.states import Outcome
 from tests.callers import ALICE, BOB
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
@@ -35,7 +36,7 @@ def test_a_campaign_is_looked_up_once_for_all_parts_of_its_page(database: Databa
     with database.begin() as conn:
         a_cluster(conn)
         a_campaign(conn, 2)
-    with InProcessClient(database, ALICE).snapshot() as grid:
+    with InProcessClient(database, Settings, ALICE).snapshot() as grid:
         whole = grid.call(campaign, campaign_id=1)
         grid.call(latest_tasks, campaign_id=1)
         grid.call(why, campaign_id=1)
@@ -48,7 +49,7 @@ def test_what_was_seen_is_not_remembered_longer(database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
         a_campaign(conn, 2)
-    here = InProcessClient(database, ALICE)
+    here = InProcessClient(database, Settings, ALICE)
     for is_held in (False, True):
         with here.snapshot() as grid:
             assert grid.call(campaign, campaign_id=1).campaign.is_held is is_held
@@ -68,7 +69,7 @@ def test_how_tasks_failed_is_read_again_once_more_have(database: Database, said:
     def groups() -> tuple[list[tuple[int, int | None]], int]:
         """Number and exit code of each, and how often the failures were read."""
         said.clear()
-        kinds = InProcessClient(database, ALICE).call(failures, campaign_id=1)
+        kinds = InProcessClient(database, Settings, ALICE).call(failures, campaign_id=1)
         return [(kind.number, kind.exit_code) for kind in kinds], sum("exit_code" in one for one in said)
 
     with database.begin() as conn:
@@ -80,7 +81,7 @@ def test_how_tasks_failed_is_read_again_once_more_have(database: Database, said:
     assert groups() == ([(2, 3)], 0)
     fail(1, 4)
     assert groups() == ([(2, 3), (1, 4)], 1)
-    InProcessClient(database, ALICE).call(resubmit_tasks, campaign_id=1, tasks=[(2, 2)])
+    InProcessClient(database, Settings, ALICE).call(resubmit_tasks, campaign_id=1, tasks=[(2, 2)])
     assert groups() == ([(2, 3)], 1)
     fail(1, 5)
     assert groups() == ([(2, 3), (1, 5)], 1), "as many failed before, and otherwise"
@@ -94,7 +95,7 @@ def test_what_tasks_wrote_is_kept_for_their_owner_alone(database: Database) -> N
         end_jobs(conn, cluster, submitted_jobs(conn, 1, cluster, 1), Outcome.FAILURE, exit_code=3)
     for _ in range(2):
         for caller, ends in ((ALICE, "no such file"), (BOB, None)):
-            (kind,) = InProcessClient(database, caller).call(failures, campaign_id=1)
+            (kind,) = InProcessClient(database, Settings, caller).call(failures, campaign_id=1)
             assert kind.stderr_ends == ends
 
 

@@ -28,7 +28,7 @@ from cigri.formats.subscriptions import read_subscribing
 from cigri.identity.callers import AccessScope, Caller
 from cigri.identity.token_text import hash_of
 from cigri.resources.description import ResourcesDescription
-from cigri.settings.sections import NodeSettings
+from cigri.settings.sections import NodeSettings, Settings
 from cigri.ssh_keys.public_keys import read_public_key
 from cigri.states import Outcome, PrincipalKind
 from cigri.tables.jobs import Accounting
@@ -142,7 +142,7 @@ def grid(database: Database) -> InProcessClient:
     with database.begin() as conn:
         now = server_time(conn)
     set_time(database, now)
-    return InProcessClient(database, ALICE)
+    return InProcessClient(database, Settings, ALICE)
 
 
 def test_each_list_in_pages_is_tried() -> None:

@@ -20,6 +20,7 @@ from cigri.endpoints.dispatch import run_endpoint
 from cigri.endpoints.histories import cores, progress
 from cigri.flow.forecasts import NewForecast, put_forecasts
 from cigri.identity.callers import Caller
+from cigri.settings.sections import Settings
 from cigri.states import Outcome
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 
@@ -40,8 +41,8 @@ INSERT INTO forecast_history (campaign_id, cluster_id, at, ratio, remaining, eta
 
 def ask(database: Database) -> tuple[ProgressHistory, CoresHistory]:
     told = (
-        run_endpoint(progress, database, BOB, {"campaign_id": 1}),
-        run_endpoint(cores, database, BOB, {"campaign_id": 1}),
+        run_endpoint(progress, database, Settings, BOB, {"campaign_id": 1}),
+        run_endpoint(cores, database, Settings, BOB, {"campaign_id": 1}),
     )
     assert isinstance(told[0], ProgressHistory)
     assert isinstance(told[1], CoresHistory)

@@ -12,6 +12,7 @@ from cigri.endpoints.histories import rates
 from cigri.errors import UsageError
 from cigri.flow.archive import archive_campaign
 from cigri.identity.callers import Caller
+from cigri.settings.sections import Settings
 from tests.factories import NOON, a_campaign, a_cluster, set_time
 
 pytestmark = pytest.mark.noon
@@ -21,7 +22,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def ask(database: Database, campaigns: str) -> list[ThroughputHistory]:
-    told = run_endpoint(rates, database, Caller("bob"), {"campaigns": campaigns})
+    told = run_endpoint(rates, database, Settings, Caller("bob"), {"campaigns": campaigns})
     assert isinstance(told, list)
     return told
 

@@ -12,6 +12,7 @@ from cigri.endpoints.cluster_declarations import map_account
 from cigri.errors import Forbidden
 from cigri.flow.views.clusters import list_mappings
 from cigri.identity.callers import SUPERUSER, Caller
+from cigri.settings.sections import PortalSettings, Settings
 from tests.factories import a_cluster
 
 OLGA = Caller("olga", is_operator=True)
@@ -34,9 +35,10 @@ def conn(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[Connec
         yield conn
 
 
-def run_as(conn: Connection, caller: Caller, account: str) -> dict[str, str]:
+def run_as(conn: Connection, caller: Caller, account: str, min_uid: int = 1000) -> dict[str, str]:
     """The accounts of users on the first cluster, once this was asked."""
-    map_account.function(conn, caller, cluster="dahu", user="mallory", account=account)
+    settings = Settings(portal=PortalSettings(min_mapped_uid=min_uid))
+    map_account.function(conn, caller, settings, cluster="dahu", user="mallory", account=account)
     return {mapping.grid_user: mapping.local_user for mapping in list_mappings(conn, "dahu")}
 
 
@@ -68,15 +70,13 @@ def test_the_owner_of_a_grid_lends_their_own_account(conn: Connection) -> None:
     assert run_as(conn, Caller(GRID, is_operator=True), GRID) == {"mallory": GRID}
 
 
-def test_a_site_says_where_the_accounts_of_people_begin(conn: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CIGRI_SET_PORTAL__MIN_MAPPED_UID", "500")
-    assert run_as(conn, OLGA, "backup-user") == {"mallory": "backup-user"}
-    monkeypatch.setenv("CIGRI_SET_PORTAL__MIN_MAPPED_UID", "2002")
+def test_a_site_says_where_the_accounts_of_people_begin(conn: Connection) -> None:
+    assert run_as(conn, OLGA, "backup-user", 500) == {"mallory": "backup-user"}
     with pytest.raises(Forbidden, match="2002"):
-        run_as(conn, Caller("another", is_operator=True), "olga")
+        run_as(conn, Caller("another", is_operator=True), "olga", 2002)
 
 
 def test_a_mapping_is_taken_back_by_any_operator(conn: Connection) -> None:
     run_as(conn, Caller(SUPERUSER), "root")
-    map_account.function(conn, OLGA, cluster="dahu", user="mallory", account="")
+    map_account.function(conn, OLGA, Settings(), cluster="dahu", user="mallory", account="")
     assert not list_mappings(conn, "dahu")

@@ -8,6 +8,7 @@ from cigri.endpoints.campaigns import campaign
 from cigri.endpoints.dispatch import InProcessClient
 from cigri.endpoints.storable_values import LARGEST, require_storable
 from cigri.errors import NotFound, UsageError
+from cigri.settings.sections import Settings
 from tests.callers import ALICE
 
 
@@ -41,7 +42,7 @@ def test_what_is_nested_too_deeply_is_told() -> None:
 
 
 def test_every_way_of_asking_is_looked_at(database: Database) -> None:
-    grid = InProcessClient(database, ALICE)
+    grid = InProcessClient(database, Settings, ALICE)
     for number, error in ((LARGEST, NotFound), (LARGEST + 1, UsageError)):
         with pytest.raises(error):
             grid.call(campaign, campaign_id=number)

@@ -12,6 +12,7 @@ from cigri.endpoints.dispatch import run_endpoint
 from cigri.errors import NotFound, UsageError
 from cigri.flow.archive import archive_campaign
 from cigri.identity.callers import Caller
+from cigri.settings.sections import Settings
 from cigri.states import TaskState
 from tests.factories import a_campaign, a_cluster
 
@@ -37,7 +38,7 @@ def alone(number: int, state: TaskState) -> TaskStripCell:
 
 
 def cells(database: Database, **asked: int) -> list[TaskStripCell]:
-    told = run_endpoint(strip, database, BOB, {"campaign_id": 1, **asked})
+    told = run_endpoint(strip, database, Settings, BOB, {"campaign_id": 1, **asked})
     assert isinstance(told, list)
     return told
 

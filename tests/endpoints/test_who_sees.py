@@ -14,7 +14,7 @@ from cigri.flow.error_budgets import ErrorBudgetUpdate, update_error_budgets
 from cigri.formats.json_values import to_json_value
 from cigri.identity.callers import AccessScope, Caller
 from cigri.lifecycle.task_failures import STDERR
-from cigri.settings.sections import BudgetSettings
+from cigri.settings.sections import BudgetSettings, Settings
 from cigri.states import Outcome
 from tests.factories import a_campaign, a_cluster, end_jobs, note_passes, submitted_jobs
 
@@ -58,7 +58,7 @@ def grid(database: Database) -> Database:
 
 
 def told(endpoint: Endpoint[..., Any], grid: Database, caller: Caller, asked: dict[str, int]) -> str:
-    return json.dumps(to_json_value(run_endpoint(endpoint, grid, caller, asked)))
+    return json.dumps(to_json_value(run_endpoint(endpoint, grid, Settings, caller, asked)))
 
 
 @pytest.mark.parametrize(("endpoint", "asked"), OF_ONE, ids=lambda value: getattr(value, "name", ""))

@@ -7,6 +7,7 @@ from cigri.flow.views.campaigns import grid_time, list_campaigns, list_parts
 from cigri.flow.views.clusters import list_tried
 from cigri.presentation.cluster_tests import results_of
 from cigri.presentation.run_status import run_status
+from cigri.settings.sections import Settings
 from tests.grid import Grid, Site, gridengine_site, oar_site, slurm_site
 
 pytestmark = pytest.mark.cluster
@@ -25,8 +26,11 @@ def results(grid: Grid, campaign_id: int) -> dict[str, tuple[str, str]]:
     with grid.database.snapshot() as conn:
         (campaign,) = list_campaigns(conn, [campaign_id])
         parts, tried = list_parts(conn, [campaign_id]), list_tried(conn, campaign_id)
-        found = results_of(campaign, parts, tried, grid_time(conn))
-        assert all(run_status(campaign, part, grid_time(conn)).state != "ended" for part in parts) is campaign.is_open
+        found = results_of(campaign, parts, tried, grid_time(conn), Settings())
+        assert (
+            all(run_status(campaign, part, grid_time(conn), Settings()).state != "ended" for part in parts)
+            is campaign.is_open
+        )
     return {test.tried.cluster: (test.result, test.why) for test in found}
 
 

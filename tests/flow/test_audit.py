@@ -13,6 +13,7 @@ from cigri.errors import CigriError
 from cigri.flow.audit import forget_audit, list_audit, put_audit
 from cigri.formats.redaction import CUT, HIDDEN, MOST_KEPT, redact
 from cigri.identity.callers import Caller
+from cigri.settings.sections import Settings
 from tests.callers import ALICE, BOB
 from tests.factories import NOON, a_campaign, a_cluster, set_time
 
@@ -29,9 +30,9 @@ def make(conn: Connection, caller: Caller, *, name: str, fails: bool = False) ->
 
 @pytest.mark.noon
 def test_a_change_and_its_note_are_both_there_or_neither(database: Database) -> None:
-    run_endpoint(make, database, ALICE._replace(how="token 12"), {"name": "first"})
+    run_endpoint(make, database, Settings, ALICE._replace(how="token 12"), {"name": "first"})
     with pytest.raises(CigriError, match="no"):
-        run_endpoint(make, database, BOB, {"name": "second", "fails": True})
+        run_endpoint(make, database, Settings, BOB, {"name": "second", "fails": True})
     with database.begin() as conn:
         (noted,) = list_audit(conn)
     assert noted[1:] == (NOON, "alice", "token 12", "make", {"name": "first"})

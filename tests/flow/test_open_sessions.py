@@ -11,6 +11,7 @@ from cigri.endpoints.metrics import figures
 from cigri.flow.module_passes import HOLD_LIFE, ModulePass, put_pass
 from cigri.flow.remote_command_counts import RemoteCommandCosts, list_commands, put_commands, sessions_on
 from cigri.identity.callers import Caller
+from cigri.settings.sections import Settings
 from tests.factories import a_cluster
 
 BOB = Caller("bob")
@@ -30,8 +31,8 @@ def open_on(database: Database, cluster: int) -> dict[str, int]:
 def told(database: Database) -> tuple[dict[str, int], list[int]]:
     """By the cluster's answer, and by the grid's figures."""
     day, all_figures = (
-        run_endpoint(cluster_day, database, BOB, {"cluster": "dahu"}),
-        run_endpoint(figures, database, BOB, {}),
+        run_endpoint(cluster_day, database, Settings, BOB, {"cluster": "dahu"}),
+        run_endpoint(figures, database, Settings, BOB, {}),
     )
     assert isinstance(day, ClusterDayReport)
     assert isinstance(all_figures, GridMetrics)

@@ -17,6 +17,7 @@ from cigri.flow.views.metrics import find_figures
 from cigri.presentation.outages import describe_outages
 from cigri.runtime.heartbeat import ACTIVITY_GRACE, ProcessHeartbeat, StallWatch, repeating
 from cigri.runtime.pass_context import process_identity
+from cigri.settings.sections import Settings
 from modules.portal.health import what_lacks
 from tests.callers import ROOT
 from tests.factories import a_cluster, note_passes
@@ -120,7 +121,7 @@ def test_users_operators_and_watchers_are_told_of_a_stalled_almighty(database: D
         with database.snapshot() as reading:
             first, second = describe_outages(read_heartbeats(reading))
             figures = find_figures(reading)
-            report = checks.function(reading, ROOT)
+            report = checks.function(reading, ROOT, Settings())
         assert isinstance(report, HealthReport)
         assert first.startswith(f"almighty (process {PID} on {HOST}) has given no sign of life since ")
         assert second.startswith("the almighty has stalled, and no module has run since ")

@@ -18,6 +18,7 @@ from cigri.gateway.requests import FetchOutputFilePart, FetchOutputFiles
 from cigri.identity.callers import Caller
 from cigri.lifecycle.verdicts import STAYS
 from cigri.presentation.run_status import run_status
+from cigri.settings.sections import Settings
 from cigri.states import CampaignState, Outcome, TaskState
 from cigri.wrapper.output_fetching import OutputFilePart
 from modules import janitor, stager
@@ -344,7 +345,7 @@ def test_uncollected_outputs_stop_new_jobs(local: Grid, tmp_path: Path) -> None:
     with local.database.begin() as conn:
         (part,) = list_parts(conn, [campaign])
         (view,) = list_campaigns(conn, [campaign])
-    assert run_status(view, part, NOON).state == "outputs"
+    assert run_status(view, part, NOON, Settings()).state == "outputs"
     local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state <> 'ended'") == 0)
     assert local.counts()["waiting"] > 0
     (tmp_path / "file").unlink()

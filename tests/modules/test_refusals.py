@@ -16,6 +16,7 @@ from cigri.flow.views.campaigns import grid_time
 from cigri.gateway.transport_gateway import TransportGateway
 from cigri.identity.callers import Caller
 from cigri.presentation.run_status import run_status
+from cigri.settings.sections import Settings
 from cigri.shell.results import ShellResult
 from modules import campaign_schedulers, metascheduler, runner, updator
 from tests.grid import Grid
@@ -187,7 +188,7 @@ def test_why_nothing_runs_is_told_in_the_clusters_words(wrapped: Grid) -> None:
         caller = Caller(wrapped.site.user)
         found = find_campaign(conn, campaign)
         [part] = list_shares(conn, caller, found)
-        told = run_status(found, part, grid_time(conn))
+        told = run_status(found, part, grid_time(conn), Settings())
     assert told.state == "set aside"
     assert BANNER in told.explanation
     assert found.errors == 1

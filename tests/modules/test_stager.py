@@ -18,6 +18,7 @@ from cigri.gateway.requests import AppendToCache
 from cigri.inputs.reading import read_inputs
 from cigri.inputs.store import InputStore, store_of
 from cigri.presentation.run_status import run_status
+from cigri.settings.sections import Settings
 from modules import janitor, stager
 from modules.stager import sending
 from tests.factories import NOON
@@ -218,7 +219,7 @@ def test_what_the_store_has_lost_is_told(local: Grid, store: InputStore, tmp_pat
     with local.database.begin() as conn:
         (part,) = list_parts(conn, [campaign])
         (view,) = list_campaigns(conn, [campaign])
-    assert run_status(view, part, NOON).state == "inputs"
+    assert run_status(view, part, NOON, Settings()).state == "inputs"
 
 
 @pytest.mark.usefixtures("store")

@@ -18,6 +18,7 @@ from cigri.identity.callers import Caller
 from cigri.inputs.store import InputStore, store_of
 from cigri.inputs.task_files import read_files
 from cigri.presentation.run_status import run_status
+from cigri.settings.sections import Settings
 from modules import janitor, stager, updator
 from modules.stager.placing import STANDSTILL
 from tests.factories import NOON
@@ -132,7 +133,7 @@ def test_a_task_starts_when_its_own_files_are_there(local: Grid, store: InputSto
     assert local.one("SELECT count(*) FROM jobs") == 0
     with local.database.begin() as conn:
         (part,), (view,) = list_parts(conn, [campaign]), list_campaigns(conn, [campaign])
-    assert run_status(view, part, NOON).state == "inputs"
+    assert run_status(view, part, NOON, Settings()).state == "inputs"
     assert store.put(local.site.user, lost, b"case 2\n")
     local.run_to_end()
     local.assert_each_ran_once(4)

@@ -15,6 +15,7 @@ from cigri.flow.views.invariants import RULES
 from cigri.flow.views.stuck_items import list_stuck
 from cigri.formats.json_values import to_json_value
 from cigri.identity.callers import Caller
+from cigri.settings.sections import Settings
 from cigri.states import EventLevel
 from tests.factories import a_cluster
 from tests.operator.conftest import Cigri
@@ -101,7 +102,7 @@ def test_operators_are_told_the_same_in_a_browser(cigri: Cigri, database: Databa
         conn.execute(text("UPDATE events SET opened_at = now() - interval '2 days'"))
         conn.execute(text("UPDATE clusters SET failures = 3, blocked_until = now()"))
     told = {check["rule"]: check for check in json.loads(cigri("doctor", "--json").out)["checks"]}
-    _, *found = InProcessClient(database, Caller("root", is_operator=True)).call(checks).checks
+    _, *found = InProcessClient(database, Settings, Caller("root", is_operator=True)).call(checks).checks
     assert [told.get(check.rule) for check in found] == [to_json_value(check) for check in found]
     assert [check.rule for check in found if check.details] == [
         "everything runs that should",

@@ -67,6 +67,7 @@ def test_the_units_keep_jobs_alive_and_imports_safe() -> None:
     assert "Environment=PYTHONSAFEPATH=1" in (directory("etc") / "systemd/cigri.service").read_text()
     assert section("cigri-local.service", "Service")["KillMode"] == "process"
     assert section("cigri-portal.service", "Service")["MemoryMax"] == "3G"
+    assert section("cigri-portal.service", "Service")["ExecReload"] == "/bin/kill -HUP $MAINPID"
     assert section("cigri-janitor.timer", "Timer")["OnCalendar"]
 
 

@@ -68,6 +68,13 @@ def restart_almighty(host: SpareHost) -> None:
     wait_for_cycle(host)
 
 
+def reload_portal(host: SpareHost) -> None:
+    log = host.place / "cigri-portal.service.log"
+    before = log.read_text().count("read again")
+    os.kill(host.main_pid("cigri-portal.service"), signal.SIGHUP)
+    until(lambda: log.read_text().count("read again") > before, what="settings that are read again")
+
+
 def wait_for_cycle(host: SpareHost) -> None:
     """Of an almighty that has begun to serve, and hears what it is told."""
 
@@ -96,6 +103,7 @@ OTHERWISE = {
     "systemctl daemon-reload": Instead("no systemd runs where tests do", lambda _: None),
     "systemctl enable --now cigri.service cigri-portal.service": Instead("what the units say, without it", start_units),
     "systemctl enable --now cigri-local.service": Instead("the same", lambda host: host.start("cigri-local.service")),
+    "systemctl reload cigri-portal.service": Instead("the same", reload_portal),
     "systemctl restart cigri.service": Instead("the same", restart_almighty),
     "runuser -l cigri -c 'cigri run updator runner --every 5'": Instead("it would run for ever", run_for_a_while),
 }

@@ -17,13 +17,13 @@ from cigri.flow.clusters import find_cluster
 from cigri.flow.excluded_nodes import list_excluded_nodes, put_exclusion
 from cigri.flow.holds import hold_job
 from cigri.identity.callers import Caller
-from cigri.settings.sections import NodeSettings, Settings
+from cigri.settings.sections import NodeSettings
 from modules.operator import HERE_ONLY
 from modules.portal.authentication import Authenticator
 from tests.arch.commands import operator_commands
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.operator.conftest import Cigri
-from tests.portal.conftest import serving
+from tests.portal.conftest import EnvironmentSettings, serving
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +32,7 @@ def _portal(cigri: Cigri, database: Database, tmp_path: Path, monkeypatch: pytes
     with database.begin() as conn:
         put_exclusion(conn, a_cluster(conn, driver="slurm"), "dahu", "n1", "it is sick", NodeSettings())
         a_campaign(conn, 1)
-    with serving(database, Settings(), tmp_path / "portal.sock") as served:
+    with serving(database, EnvironmentSettings(), tmp_path / "portal.sock") as served:
         monkeypatch.setenv("CIGRI_SET_PORTAL__SOCKET", str(served.place))
         monkeypatch.setenv("CIGRI_SET_DATABASE__URL", "postgresql://nobody@127.0.0.1:1/none")
         yield

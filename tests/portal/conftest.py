@@ -24,11 +24,13 @@ from cigri.flow.tokens import put_token
 from cigri.identity.callers import AccessScope, Caller
 from cigri.identity.token_text import ParsedToken, hash_of
 from cigri.identity.unix_sockets import UnixSocketConnection, is_served
+from cigri.settings.loading import load
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.states import Outcome
 from modules.portal import make_app
 from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.listening import PortalListener
+from modules.portal.settings_in_force import SettingsInForce
 from tests.conftest import clone_database, made_template
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 from tests.portal import proxies
@@ -66,7 +68,12 @@ class Served(NamedTuple):
 
     place: Path
     database: Database
+    in_force: SettingsInForce
     port: int = 0
+
+    def change_settings(self, **sections: object) -> None:
+        """As if the portal had read other files when it was sent SIGHUP."""
+        self.in_force.replace(self.in_force.current().model_copy(update=sections))
 
     def call(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
         """As a command does."""
@@ -108,20 +115,34 @@ class Served(NamedTuple):
         return Answered(status, json.loads(text))
 
 
-Serve = Callable[[Settings], Served]
+Serve = Callable[[Settings | SettingsInForce], Served]
 Mint = Callable[..., str]
 
 
+class EnvironmentSettings(SettingsInForce):
+    """Those of the test's environment, as commands of the same test have them: as if each change were a SIGHUP."""
+
+    def __init__(self) -> None:
+        super().__init__(load())
+
+    def current(self) -> Settings:
+        self.reload()
+        return super().current()
+
+
 @contextmanager
-def serving(database: Database, settings: Settings, place: Path, address: str = "") -> Iterator[Served]:
+def serving(
+    database: Database, settings: Settings | SettingsInForce, place: Path, address: str = ""
+) -> Iterator[Served]:
     listener = PortalListener(place, EVERYBODY, address)
     errands = DeferredResponses()
-    server = uvicorn.Server(listener.config(make_app(database, settings, errands)))
+    in_force = settings if isinstance(settings, SettingsInForce) else SettingsInForce(settings)
+    server = uvicorn.Server(listener.config(make_app(database, in_force, errands)))
     thread = threading.Thread(target=server.run, args=[listener.sockets])
     thread.start()
     try:
         assert any(server.started for _ in looks(STARTING))
-        yield Served(place, database, listener.sockets[-1].getsockname()[1] if address else 0)
+        yield Served(place, database, in_force, listener.sockets[-1].getsockname()[1] if address else 0)
     finally:
         server.should_exit = True
         thread.join()
@@ -140,7 +161,7 @@ def serve(database: Database, tmp_path: Path) -> Iterator[Serve]:
 
 @pytest.fixture
 def portal(serve: Serve) -> Served:
-    return serve(Settings(portal=PortalSettings()))
+    return serve(load())
 
 
 @pytest.fixture

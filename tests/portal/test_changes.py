@@ -47,6 +47,7 @@ from cigri.tables.inputs import CampaignInput, StoredInput
 from cigri.tables.tokens import Token
 from modules.portal import make_app
 from modules.portal.deferred_responses import DeferredResponses
+from modules.portal.settings_in_force import SettingsInForce
 from tests.conftest import clone_database, made_template
 from tests.factories import NOON, a_campaign, a_cluster, a_quota, end_jobs, run_jobs, submitted_jobs
 from tests.permissions import FOR_STRANGERS, Who, needed_scope, permission
@@ -387,7 +388,7 @@ def test_what_is_for_strangers_answers_everybody_alike(
 
 def test_strangers_are_answered_where_the_page_says(open_portal: Served, database: Database) -> None:
     with closing(DeferredResponses()) as errands:
-        routes = make_app(database, Settings(portal=PortalSettings()), errands).routes
+        routes = make_app(database, SettingsInForce(Settings(portal=PortalSettings())), errands).routes
     asked = {route.path: f"{route.path}/style.css" for route in routes if isinstance(route, Mount)}
     asked |= {
         route.path: route.path

@@ -10,6 +10,7 @@ from cigri.endpoints import list_endpoints
 from cigri.endpoints.dispatch import InProcessClient
 from cigri.endpoints.paging import LONGEST_PAGE
 from cigri.identity.callers import Caller
+from cigri.settings.sections import Settings
 from tests.portal.conftest import Served
 
 SUCCESSES = ("200", "201")
@@ -62,7 +63,7 @@ def test_each_paged_list_refuses_a_page_of_nothing(database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn, options={"spool": "/nowhere"})
         a_campaign(conn, 1)
-    grid = InProcessClient(database, Caller("alice", is_operator=True))
+    grid = InProcessClient(database, Settings, Caller("alice", is_operator=True))
     for endpoint in list_endpoints():
         if endpoint.paging is None:
             continue

@@ -10,11 +10,12 @@ from sqlalchemy import text
 
 from cigri.database import Database
 from cigri.errors import TooManyRequests
-from cigri.settings.sections import PortalSettings
+from cigri.settings.sections import Settings
 from modules.portal import fair_queue
 from modules.portal.authentication import Authenticator
 from modules.portal.fair_queue import FairQueue
 from modules.portal.round_robin import RoundRobin
+from modules.portal.settings_in_force import SettingsInForce
 from modules.portal.unread_answers import UnreadAnswers
 from tests.factories import a_campaign, a_cluster
 from tests.portal.conftest import Mint, Served, bearer
@@ -31,7 +32,7 @@ def asking(token: str, path: str) -> bytes:
 
 @pytest.fixture
 def queue(database: Database) -> FairQueue:
-    return FairQueue(Authenticator(PortalSettings(), database), UnreadAnswers())
+    return FairQueue(Authenticator(SettingsInForce(Settings()), database), UnreadAnswers())
 
 
 def test_users_are_served_in_turn() -> None:

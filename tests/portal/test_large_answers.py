@@ -16,6 +16,7 @@ from cigri.endpoints.portal_client import PortalClient
 from cigri.endpoints.tasks import latest_tasks, tasks
 from cigri.flow.views import page_sizes
 from cigri.identity.callers import Caller
+from cigri.settings.sections import Settings
 from cigri.tables.tasks import Task, TaskHistory
 from tests.factories import a_campaign, a_cluster, submitted_jobs
 from tests.portal.conftest import Served
@@ -40,7 +41,7 @@ def long_tasks(database: Database, monkeypatch: pytest.MonkeyPatch) -> list[str]
 @pytest.fixture(params=["in this process", "by the portal"])
 def grid(request: pytest.FixtureRequest, database: Database, portal: Served) -> Iterator[EndpointReader]:
     if request.param == "in this process":
-        yield InProcessClient(database, Caller("nobody", is_operator=True))
+        yield InProcessClient(database, Settings, Caller("nobody", is_operator=True))
         return
     client = PortalClient(portal.place)
     yield client

@@ -25,6 +25,7 @@ from cigri.flow.ceilings import put_limit
 from cigri.flow.events import NewEvent, put_events
 from cigri.identity.callers import Caller
 from cigri.identity.unix_sockets import UnixSocketConnection
+from cigri.settings.sections import Settings
 from cigri.states import EventLevel
 from tests.factories import a_campaign, a_cluster
 from tests.portal.conftest import Served
@@ -82,7 +83,7 @@ def test_a_page_has_its_bounds(path: str, portal: Served) -> None:
     "endpoint", [campaigns, errors, events, audit_trail, limits], ids=lambda endpoint: endpoint.name
 )
 def test_a_client_walks_the_pages(endpoint: Any, portal: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    remote, here = PortalClient(portal.place), InProcessClient(portal.database, ME)
+    remote, here = PortalClient(portal.place), InProcessClient(portal.database, Settings, ME)
     whole = remote.call(endpoint, limit=100)
     monkeypatch.setattr("cigri.endpoints.paging.LONGEST_PAGE", 3)
     assert walk(remote, endpoint) == walk(here, endpoint) == whole

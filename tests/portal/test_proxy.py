@@ -25,6 +25,7 @@ from cigri.states import CampaignState
 from modules.portal import make_app
 from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.request_guard import LARGEST_JSON
+from modules.portal.settings_in_force import SettingsInForce
 from tests.factories import a_campaign, a_cluster
 from tests.portal.browser import FORM, PROOF
 from tests.portal.conftest import Answered, Mint, Serve, Served
@@ -86,7 +87,7 @@ def test_a_token_that_comes_through_it_is_its_user(behind: Served, mint: Mint) -
 @pytest.mark.parametrize("name", ["root", "no-such-account", pwd.getpwuid(os.geteuid()).pw_name])
 def test_a_proxy_has_an_account_of_its_own(name: str, database: Database) -> None:
     with closing(DeferredResponses()) as errands, pytest.raises(ConfigError, match=r"portal\.proxy"):
-        make_app(database, Settings(portal=PortalSettings(proxy=name)), errands)
+        make_app(database, SettingsInForce(Settings(portal=PortalSettings(proxy=name))), errands)
 
 
 def test_people_are_known_behind_a_proxy_of_the_page(proxied: Proxied) -> None:

@@ -26,13 +26,13 @@ PUBLIC = "grid.example.org"
 
 
 @pytest.fixture
-def site(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+def site(database: Database, tmp_path: Path) -> Iterator[Served]:
     """A portal with a port, at noon."""
     set_time(database, NOON)
     tmp_path.chmod(0o755)
     settings = Settings(portal=PortalSettings(names=(PUBLIC,), proxy="daemon"), data_directory=tmp_path)
     with serving(database, settings, tmp_path / "portal.sock", "127.0.0.1:0") as portal:
-        monkeypatch.setenv("CIGRI_SET_PORTAL__ADDRESS", f"127.0.0.1:{portal.port}")
+        portal.change_settings(portal=PortalSettings(address=f"127.0.0.1:{portal.port}"))
         yield portal
 
 
@@ -199,10 +199,9 @@ def test_operators_alone_get_one_that_operates(site: Served, nobody: int) -> Non
 
 
 def test_where_there_is_no_address_no_link_is_made(
-    site: Served, nobody: int, database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    site: Served, nobody: int, database: Database, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("CIGRI_SET_PORTAL__ADDRESS", "")
-    monkeypatch.setenv("CIGRI_SET_DATA_DIRECTORY", str(tmp_path))
+    site.change_settings(portal=PortalSettings())
     before = contents(database)
     told = post(site, "/sessions", uid=nobody)
     assert (told.status, "portal.address" in told.body["detail"]) == (409, True)

@@ -12,10 +12,11 @@ from sqlalchemy import select
 from cigri.database import Database
 from cigri.errors import DatabaseFull, StorageFull
 from cigri.inputs.store import InputStore
-from cigri.settings.sections import PortalSettings, Settings
+from cigri.settings.sections import InputSettings, PortalSettings, Settings
 from cigri.tables.grid import Event
 from modules.portal import uploads
 from modules.portal.problem_details import status_of
+from modules.portal.settings_in_force import SettingsInForce
 from modules.portal.storage_reserve import STORAGE_FULL, StorageReserve
 from tests.factories import a_cluster
 from tests.portal.conftest import Answered, Serve, Served
@@ -53,7 +54,7 @@ def test_what_would_take_the_reserve_is_refused(serve: Serve, tmp_path: Path) ->
 
 
 def test_the_event_is_closed_once_there_is_room(serve: Serve, database: Database, tmp_path: Path) -> None:
-    StorageReserve(database, Settings(data_directory=tmp_path)).tell("nothing is left")
+    StorageReserve(database, SettingsInForce(Settings(data_directory=tmp_path))).tell("nothing is left")
     assert len(open_events(database)) == 1
     assert submit(serve_with(serve, tmp_path, 0)).status == 201
     assert open_events(database) == []
@@ -95,12 +96,9 @@ def test_a_full_database_is_no_absent_one() -> None:
     assert status_of(DatabaseFull) == 507
 
 
-def test_unfinished_inputs_count_even_if_they_are_empty(
-    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CIGRI_SET_INPUTS__OF_USER", "1")
-    monkeypatch.setenv("CIGRI_SET_DATA_DIRECTORY", str(tmp_path))
+def test_unfinished_inputs_count_even_if_they_are_empty(serve: Serve, tmp_path: Path) -> None:
     portal = serve_with(serve, tmp_path, 0)
+    portal.change_settings(inputs=InputSettings(of_user=1))
     sums = [sha256(str(number).encode()).hexdigest() for number in range(260)]
     told = [portal.request("POST", f"/api/v1/inputs/{sum}?size=10", b"") for sum in sums]
     statuses = [one.status for one in told]

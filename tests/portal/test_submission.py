@@ -102,6 +102,7 @@ def test_the_portals_rules_hold_whatever_the_clients_environment(
     (tmp_path / "rules" / "four.py").write_text(MOST_OF_FOUR)
     (tmp_path / "empty").mkdir()
     monkeypatch.setenv("CIGRI_SET_ADMISSION_DIRECTORY", str(tmp_path / "rules"))
+    portal.in_force.reload()
     evasion = {
         "CIGRI_SET_ADMISSION_DIRECTORY": str(tmp_path / "empty"),
         "CIGRI_SET_ADMISSION_WITHOUT": '["10-normal-jobs.py"]',
@@ -124,13 +125,14 @@ def gridsub(*words: str, environment: dict[str, str]) -> "subprocess.CompletedPr
 
 
 def test_rules_are_asked_about_tasks_that_are_added(
-    remote: PortalClient, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    remote: PortalClient, portal: Served, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "four.py").write_text(MOST_OF_FOUR)
     (tmp_path / "x.py").write_text(NONE_OF_X)
     (tmp_path / "y.py").write_text("def rule(campaign, user):\n    return campaign.with_cluster('dahu', walltime=60)\n")
     remote.send(submit_campaign, [described()])
     monkeypatch.setenv("CIGRI_SET_ADMISSION_DIRECTORY", str(tmp_path))
+    portal.in_force.reload()
     for more, refusal in ((["d", "e"], "4 is all"), (["x"], f"no x for {ME}")):
         for is_check in (True, False):
             with pytest.raises(CigriError, match=refusal):
@@ -164,23 +166,25 @@ def test_the_same_key_is_the_same_campaign_for_a_day(remote: PortalClient, porta
 
 
 def test_a_campaign_that_would_be_refused_by_now_is_found_by_its_key(
-    remote: PortalClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    remote: PortalClient, portal: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "two.py").write_text(MOST_OF_FOUR.replace("4", "2"))
     remote.send(submit_campaign, [described()], key="k")
     monkeypatch.setenv("CIGRI_SET_ADMISSION_DIRECTORY", str(tmp_path))
+    portal.in_force.reload()
     with pytest.raises(CigriError, match="2 is all"):
         remote.send(submit_campaign, [described()])
     assert remote.send(submit_campaign, [described()], key="k") == SubmittedCampaign(1, None, [], 0, [])
 
 
 def test_stages_that_would_be_refused_by_now_are_found_by_their_key(
-    remote: PortalClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    remote: PortalClient, portal: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "two.py").write_text(MOST_OF_FOUR.replace("4", "2"))
     stages, lines = [described(name="one"), described(name="two", after="one")], [1, 1]
     assert [one.id for one in remote.send(submit_stages, stages, lines=lines, key="k")] == [1, 2]
     monkeypatch.setenv("CIGRI_SET_ADMISSION_DIRECTORY", str(tmp_path))
+    portal.in_force.reload()
     with pytest.raises(CigriError, match="2 is all"):
         remote.send(submit_stages, stages, lines=lines)
     again = remote.send(submit_stages, stages, lines=lines, key="k")

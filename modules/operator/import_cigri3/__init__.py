@@ -3,6 +3,7 @@
 from cigri.cli.command import CommandParser, escape_text, grid_user, open_database
 from cigri.endpoints.dispatch import InProcessClient
 from cigri.identity.callers import Caller
+from cigri.settings.loading import load
 
 DAYS_LOOKED_BACK = 365.0
 
@@ -30,8 +31,9 @@ def run(argv: list[str]) -> int:
 
     is_whole = True
     with open_cigri3(options.url) as old, open_database() as database:
-        grid = InProcessClient(database, Caller(grid_user(), is_operator=True))
-        taken = Cigri3Import(old, database, grid, options.days, is_dry=not options.write)
+        settings = load()
+        grid = InProcessClient(database, lambda: settings, Caller(grid_user(), is_operator=True))
+        taken = Cigri3Import(old, database, settings, grid, options.days, is_dry=not options.write)
         for title, lines in (
             ("Clusters", taken.clusters()),
             ("Accounts", taken.accounts()),

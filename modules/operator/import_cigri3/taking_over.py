@@ -17,7 +17,7 @@ from cigri.flow.task_durations import LastSuccess, begin_averages, remember_dura
 from cigri.identity.callers import Caller
 from cigri.identity.special_accounts import require_may_map_to
 from cigri.jdl.cigri3 import from_cigri3, read_cigri3
-from cigri.settings.loading import load
+from cigri.settings.sections import Settings
 from cigri.submission.dry_run import check_submission, wishes_of
 from cigri.submission.feedback import SubmissionFeedback
 from cigri.submission.storing import take_over
@@ -38,11 +38,18 @@ class Cigri3Import:
     """With `is_dry` nothing is written here; in a CiGri 3 nothing ever is."""
 
     def __init__(
-        self, old: Connection, database: Database, grid: InProcessClient, days: float, *, is_dry: bool
+        self,
+        old: Connection,
+        database: Database,
+        settings: Settings,
+        grid: InProcessClient,
+        days: float,
+        *,
+        is_dry: bool,
     ) -> None:
         """`days`: of how many days its ended tasks tell how long tasks take."""
-        self._old, self._database, self._grid, self._days, self._is_dry = old, database, grid, days, is_dry
-        self._min_uid = load().portal.min_mapped_uid
+        self._old, self._database, self._settings, self._grid = old, database, settings, grid
+        self._days, self._is_dry = days, is_dry
         self._campaigns = cigri3_database.list_campaigns(old)
 
     def clusters(self) -> Iterator[Line]:
@@ -81,7 +88,8 @@ class Cigri3Import:
         for one in cigri3_database.list_accounts(self._old):
             text = f"{one.user} is {one.account} on {one.cluster}"
             try:
-                require_may_map_to(Caller(HOW), one.account, (), self._min_uid)  # not even if root imports unread
+                min_uid = self._settings.portal.min_mapped_uid
+                require_may_map_to(Caller(HOW), one.account, (), min_uid)  # not even if root imports unread
                 if not self._is_dry:
                     self._grid.call(map_account, cluster=one.cluster, user=one.user, account=one.account)
             except CigriError as error:
@@ -138,11 +146,11 @@ class Cigri3Import:
             return f"{told} to be done{' once it is resumed' if campaign.is_paused else ''}"
         caller, remarks = Caller(campaign.user, how=HOW), SubmissionFeedback()
         wishes = wishes_of(None, None, local=False, backend=None)
-        examined = check_submission(self._database, caller, fields, parameters, wishes, remarks)
+        examined = check_submission(self._database, self._settings, caller, fields, parameters, wishes, remarks)
         if remarks.problems or examined.description is None:
             raise DescriptionError(remarks.problems)
         sent = IdempotencyKey(key, "")
-        campaign_id = take_over(self._database, caller, examined, sent, is_paused=campaign.is_paused)
+        campaign_id = take_over(self._database, self._settings, caller, examined, sent, is_paused=campaign.is_paused)
         self._begin_averages(campaign, campaign_id)
         return f"{told} to be done by campaign {campaign_id} here{', which is paused' if campaign.is_paused else ''}"
 

@@ -10,7 +10,6 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from cigri.database import Database
 from cigri.endpoints import HEADERS, Endpoint, P, R
 from cigri.endpoints.dispatch import InProcessClient, run_endpoint
 from cigri.endpoints.storable_values import LARGEST
@@ -18,7 +17,6 @@ from cigri.errors import NotFound, UsageError
 from cigri.formats.json_values import to_json_value
 from cigri.formats.untrusted_text import safe_json
 from cigri.identity.callers import Caller
-from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.held_requests import LONGEST_WAIT
 from modules.portal.services import PortalServices
 
@@ -42,8 +40,7 @@ class Cigri3Request:
 
     caller: Caller
     grid: InProcessClient
-    errands: DeferredResponses
-    database: Database
+    services: PortalServices
     named: Mapping[str, str]
     """What the path names."""
     options: Mapping[str, str]
@@ -65,8 +62,10 @@ class Cigri3Request:
         """What a cluster may have to say; raise ResponsePending until it has."""
         assert not args, "parameters are given by name"
         question = (endpoint.name, self.caller, json.dumps(asked, sort_keys=True))
-        answer: R = self.errands.fetch_or_start(
-            self.caller.user, question, lambda: run_endpoint(endpoint, self.database, self.caller, asked)
+        answer: R = self.services.errands.fetch_or_start(
+            self.caller.user,
+            question,
+            lambda: run_endpoint(endpoint, self.services.database, self.services.settings.current, self.caller, asked),
         )
         return answer
 
@@ -106,9 +105,8 @@ class Cigri3Dispatcher:
             raise UsageError(f"{', '.join(unknown)[:100]}: no option of {path.method} {path.path}; {known}")
         asked = Cigri3Request(
             caller,
-            InProcessClient(self._services.database, caller),
-            self._services.errands,
-            self._services.database,
+            InProcessClient(self._services.database, self._services.settings.current, caller),
+            self._services,
             request.path_params,
             options,
             body,

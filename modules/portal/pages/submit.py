@@ -175,7 +175,9 @@ def _simulation(site: PageRenderer, caller: Caller, draft: SubmissionDraft) -> S
             body.write(block)
         question = ("a page's simulation", caller, body.digest())
         simulation: SimulationView = site.errands.fetch_or_start(
-            caller.user, question, lambda: run_upload_endpoint(simulate_campaigns, site.database, caller, body, {})
+            caller.user,
+            question,
+            lambda: run_upload_endpoint(simulate_campaigns, site.database, site.settings, caller, body, {}),
         )
         return simulation
 

@@ -116,6 +116,6 @@ def _outputs(site: PageRenderer, caller: Caller, job_id: int) -> JobStreamTails:
     asked = {"job_id": job_id, "streams": ["err", "out"]}
     question = ("a page's output", caller, job_id)
     told: JobStreamTails = site.errands.fetch_or_start(
-        caller.user, question, lambda: run_endpoint(outputs, site.database, caller, asked)
+        caller.user, question, lambda: run_endpoint(outputs, site.database, site.settings, caller, asked)
     )
     return told

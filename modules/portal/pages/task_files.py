@@ -107,7 +107,7 @@ def _ask(site: PageRenderer, caller: Caller, endpoint: Endpoint[..., Any], **ask
     """Raise ResponsePending while the cluster is being asked."""
     question = ("a page's download", caller, endpoint.name, repr(asked))
     return site.errands.fetch_or_start(
-        caller.user, question, lambda: run_endpoint(endpoint, site.database, caller, asked)
+        caller.user, question, lambda: run_endpoint(endpoint, site.database, site.settings, caller, asked)
     )
 
 

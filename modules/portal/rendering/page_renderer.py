@@ -33,7 +33,8 @@ class PageRenderer:
     """One for all requests."""
 
     def __init__(self, services: PortalServices) -> None:
-        self.database, self.identities, self.errands = services.database, services.identities, services.errands
+        self.database, self.settings = services.database, services.settings.current
+        self.identities, self.errands = services.identities, services.errands
         self.uploads, self.turns = services.uploads, services.turns
         self._templates = open_templates()
 
@@ -43,7 +44,7 @@ class PageRenderer:
 
     def grid(self, caller: Caller) -> InProcessClient:
         """The endpoints of the API, as this caller may ask them."""
-        return InProcessClient(self.database, caller)
+        return InProcessClient(self.database, self.settings, caller)
 
     def changing(self, request: Request, form: dict[str, str]) -> Caller:
         """Who sends the form; raise Forbidden unless it is of a page that was made for them."""

@@ -15,6 +15,7 @@ from cigri.cli import campaigns, clusters, jobs
 from cigri.cli.watching import WatchSnapshot, drawn
 from cigri.presentation.cluster_status import status_of
 from cigri.presentation.run_status import run_status
+from cigri.settings.sections import Settings
 from cigri.states import CampaignState, CampaignType, JobState, Outcome, StepState, TaskState
 from tests.cli.running import Terminal
 
@@ -128,7 +129,7 @@ NEVER = PART._replace(
     most_written=None,
 )
 AWAY = NEVER._replace(cluster="luke", prologue=StepState.WAITING, is_enabled=False)
-SHARES = [CampaignClusterStatus(part, run_status(LARGE, part, NOON)) for part in (PART, AWAY)]
+SHARES = [CampaignClusterStatus(part, run_status(LARGE, part, NOON, Settings())) for part in (PART, AWAY)]
 WHOLE = CampaignDetail(LARGE, None, 0, "", SHARES, [], [], [], None)
 TASK = TaskView(
     id=1,

@@ -24,6 +24,7 @@ from modules.portal.cigri3.dispatch import BASE
 from modules.portal.cigri3.paths import CIGRI3_PATHS
 from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.request_guard import LARGEST_JSON
+from modules.portal.settings_in_force import SettingsInForce
 from tests.portal.cigri3.conftest import get
 from tests.portal.conftest import Answered, Mint, Serve, Served, bearer
 from tests.portal.raw import connected
@@ -231,6 +232,7 @@ def test_a_rule_that_says_no_is_asked_and_told(
 ) -> None:
     (tmp_path / "four.py").write_text(MOST_OF_FOUR)
     monkeypatch.setenv("CIGRI_SET_ADMISSION_DIRECTORY", str(tmp_path))
+    portal.in_force.reload()
     many = json.dumps(JDL | {"params": None, "nb_jobs": 5})
     for path, body in (("/campaigns", many), ("/campaigns/1/jobs", '["d", "e"]')):
         told = portal.request("POST", BASE + path, body, uid=nobody)
@@ -333,7 +335,7 @@ def test_a_token_does_what_its_scope_says(portal: Served, mint: Mint) -> None:
 def test_every_page_and_endpoint_is_still_reached(portal: Served, database: Database) -> None:
     """Of all that is served, the first that takes a path is what was made for it."""
     with closing(DeferredResponses()) as errands:
-        routes = make_app(database, Settings(), errands).routes
+        routes = make_app(database, SettingsInForce(Settings()), errands).routes
     served = [route for route in routes if isinstance(route, APIRoute)]
     assert len([route for route in served if route.path.startswith(BASE)]) == len(CIGRI3_PATHS)
     for route in served:

@@ -207,6 +207,7 @@ def test_a_rule_that_refuses_has_the_title_that_clients_look_for(
 ) -> None:
     (tmp_path / "four.py").write_text(MOST_OF_FOUR)
     monkeypatch.setenv("CIGRI_SET_ADMISSION_DIRECTORY", str(tmp_path))
+    portal.in_force.reload()
     many = json.dumps(JDL | {"params": None, "nb_jobs": 5})
     told = portal.request("POST", f"{BASE}/campaigns", many, uid=nobody)
     assert (told.status, told.body["title"]) == (400, "Admission rule error"), told.body

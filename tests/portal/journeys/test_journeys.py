@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from cigri.cli import gridsub, gridweb
+from cigri.settings.sections import PortalSettings
 from cigri.states import Outcome
 from tests.factories import a_campaign, end_jobs, submitted_jobs
 from tests.grid import Grid
@@ -81,7 +82,7 @@ def test_a_link_of_gridweb_lets_one_browser_in(
     working: Served, visit: Visit, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CIGRI_SET_PORTAL__SOCKET", str(working.place))
-    monkeypatch.setenv("CIGRI_SET_PORTAL__ADDRESS", f"127.0.0.1:{working.port}")
+    working.change_settings(portal=PortalSettings(address=f"127.0.0.1:{working.port}"))
     assert gridweb.main(["--root"]) == 0
     link = capsys.readouterr().out.strip()
     first, second = visit(working, ""), visit(working, "")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from cigri.api_models.changes import AuditEntry
 from cigri.endpoints import Access, read_endpoint
-from cigri.endpoints.paging import BACKWARDS, require_limit
+from cigri.endpoints.paging import BACKWARDS, PageLimit, require_limit
 from cigri.identity.callers import Caller
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ USUAL_ENTRIES = 100
 
 @read_endpoint("/audit", Access.OPERATOR, BACKWARDS)
 def audit_trail(
-    conn: "Connection", _caller: Caller, *, before: int | None = None, limit: int = USUAL_ENTRIES
+    conn: "Connection", _caller: Caller, *, before: int | None = None, limit: PageLimit = USUAL_ENTRIES
 ) -> list[AuditEntry]:
     """The last changes that people made, the oldest of them first."""
     from cigri.flow.audit import list_audit

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from cigri.api_models.changes import ActionResult, PriorityView, ResubmittedTasks
 from cigri.endpoints import Access, change_endpoint, with_settings
+from cigri.endpoints.parameters import OwnPriority
 from cigri.errors import CigriError, UsageError
 from cigri.formats.priority import require_priority
 from cigri.identity.callers import Caller
@@ -108,7 +109,7 @@ def _release(conn: "Connection", caller: Caller, campaign_id: int, cluster: str 
 
 
 @change_endpoint("/campaigns/{campaign_id}/priority", Access.OWNER)
-def set_priority(conn: "Connection", caller: Caller, *, campaign_id: int, priority: int) -> PriorityView:
+def set_priority(conn: "Connection", caller: Caller, *, campaign_id: int, priority: OwnPriority) -> PriorityView:
     """Where it stands among the campaigns of its owner from now on: higher ones go first."""
     from cigri.flow.campaigns import set_own_priority
 

@@ -1,7 +1,7 @@
 """How campaigns stand."""
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from cigri.api_models.campaigns import (
     MOST_CELLS,
@@ -15,8 +15,8 @@ from cigri.api_models.campaigns import (
 )
 from cigri.api_models.failures import ErrorView, FailureGroup
 from cigri.endpoints import Access, read_endpoint, with_settings
-from cigri.endpoints.paging import FORWARDS, require_limit
-from cigri.endpoints.parameters import about
+from cigri.endpoints.paging import FORWARDS, PageLimit, require_limit
+from cigri.endpoints.parameters import NumberBounds, about
 from cigri.endpoints.read_cache import once_an_instant, while_unchanged
 from cigri.errors import NotFound, UsageError
 from cigri.estimates.calibration import calibration
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 MOST_FAILURES = 10_000
 USUAL_PAGE = 1000  # campaigns
 MOST_ENDED_DAYS = 3650
+EndedDays = Annotated[int, NumberBounds(0, MOST_ENDED_DAYS)]
 CLOSED_WORD = "ended"
 CLOSED_CAMPAIGNS = tuple(state for state in CampaignState if state not in OPEN_CAMPAIGNS)
 
@@ -55,10 +56,10 @@ def campaigns(
     name: str = "",
     project: str = "",
     state: str = "",
-    ended_within: int = 0,
+    ended_within: EndedDays = 0,
     order: str = "id",
     after: int = 0,
-    limit: int = USUAL_PAGE,
+    limit: PageLimit = USUAL_PAGE,
 ) -> list[CampaignView]:
     """Those named (3,5-7), or all open ones, with those that have ended, too; only those of a user.
 
@@ -163,7 +164,7 @@ def failures(conn: "Connection", caller: Caller, *, campaign_id: int) -> list[Fa
 
 @read_endpoint("/errors", Access.EVERYBODY_IN_PART, FORWARDS)
 def errors(
-    conn: "Connection", caller: Caller, *, ids: str = "", user: str = "", after: int = 0, limit: int = USUAL_PAGE
+    conn: "Connection", caller: Caller, *, ids: str = "", user: str = "", after: int = 0, limit: PageLimit = USUAL_PAGE
 ) -> list[ErrorView]:
     """What is to be fixed in the campaigns named (3,5-7), or in all; what the messages quote is for the owners."""
     from cigri.flow.views.campaigns import list_errors

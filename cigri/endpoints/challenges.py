@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cigri.api_models.identity import CreatedToken
 from cigri.api_models.ssh_keys import IssuedChallenge
 from cigri.endpoints import Door, admits
-from cigri.endpoints.identity import USUAL_LIFE, require_bounds, require_room_for_token
+from cigri.endpoints.identity import USUAL_LIFE, TokenLife, require_bounds, require_room_for_token
 from cigri.errors import Forbidden, UsageError
 from cigri.identity.callers import AccessScope, Caller, require_asked_for, require_operating
 
@@ -38,7 +38,7 @@ def create_challenge(
     user: str,
     host: str,
     scope: AccessScope = AccessScope.READ,
-    expires_in: int = USUAL_LIFE,
+    expires_in: TokenLife = USUAL_LIFE,
     comment: str = "",
     for_root: bool = False,
 ) -> IssuedChallenge:

@@ -6,8 +6,8 @@ from cigri.api_models.changes import ChangeConfirmation
 from cigri.api_models.clusters import ExcludedNodeView
 from cigri.endpoints import Access, change_endpoint, read_endpoint
 from cigri.endpoints.cursors import KeyPagination, page_of
-from cigri.endpoints.paging import USUAL_ROWS
-from cigri.endpoints.parameters import about
+from cigri.endpoints.paging import USUAL_ROWS, PageLimit
+from cigri.endpoints.parameters import FromZero, about
 from cigri.errors import NotFound, UsageError
 from cigri.formats.units import as_instant
 from cigri.identity.callers import AccessScope, Caller
@@ -43,7 +43,7 @@ def disable_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> Cha
 
 @change_endpoint("/clusters/{cluster}/drain", Access.OPERATOR, AccessScope.OPERATE)
 def drain_cluster(
-    conn: "Connection", caller: Caller, *, cluster: str, by: str, kill: bool = False, keep: int = 0
+    conn: "Connection", caller: Caller, *, cluster: str, by: str, kill: bool = False, keep: FromZero = 0
 ) -> ChangeConfirmation:
     """No more jobs, and those that run are told when they must be over."""
     from cigri.flow.drains import ClusterDrain, put_drain
@@ -69,7 +69,7 @@ def undrain_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> Cha
 
 @read_endpoint("/nodes/excluded", Access.OPERATOR, EXCLUDED_NODES_BY)
 def excluded_nodes(
-    conn: "Connection", _caller: Caller, *, cluster: str = "", after: str = "", limit: int = USUAL_ROWS
+    conn: "Connection", _caller: Caller, *, cluster: str = "", after: str = "", limit: PageLimit = USUAL_ROWS
 ) -> list[ExcludedNodeView]:
     """Nodes that get no jobs, and those on trial after that: of one cluster, or of all."""
     from cigri.flow.excluded_nodes import list_excluded_nodes

@@ -15,7 +15,7 @@ from cigri.endpoints import (
     with_settings,
 )
 from cigri.endpoints.cursors import KeyPagination, page_of
-from cigri.endpoints.paging import USUAL_ROWS
+from cigri.endpoints.paging import USUAL_ROWS, PageLimit
 from cigri.errors import ConfigError, NotFound, TransportError, UnreadableOutput, UsageError
 from cigri.formats.units import as_utc
 from cigri.identity.callers import AccessScope, Caller
@@ -41,7 +41,7 @@ def declared_clusters(
     *,
     names: list[str] | None = None,
     after: str = "",
-    limit: int = USUAL_ROWS,
+    limit: PageLimit = USUAL_ROWS,
 ) -> list[DeclaredCluster]:
     """All, or those that are named, with their configuration as it is stored and the accounts of users."""
     from cigri.flow.views.clusters import list_cluster_standings, list_mappings

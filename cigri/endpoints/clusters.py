@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from cigri.api_models.clusters import (
     ClusterDayReport,
@@ -16,7 +16,8 @@ from cigri.api_models.clusters import (
 from cigri.api_models.jobs import ClusterJobView
 from cigri.endpoints import Access, read_endpoint, with_settings
 from cigri.endpoints.cursors import KeyPagination, page_of
-from cigri.endpoints.paging import AFTER, FORWARDS, LONGEST_PAGE, USUAL_ROWS, Pagination, require_limit
+from cigri.endpoints.paging import AFTER, FORWARDS, LONGEST_PAGE, USUAL_ROWS, PageLimit, Pagination, require_limit
+from cigri.endpoints.parameters import NumberBounds
 from cigri.errors import NotFound, RequirementError, UsageError
 from cigri.identity.callers import Caller
 from cigri.requirements import Kinds, Requirement, judge_all
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from cigri.settings.sections import Settings
 
 LONGEST_PAST = 100_000.0  # hours
+PastHours = Annotated[float, NumberBounds(0, LONGEST_PAST, is_above=True)]
 PERIODS = 24  # of a past, whatever its length
 A_DAY, DAY_PERIOD = timedelta(days=1), timedelta(minutes=15)
 USAGE_BY = KeyPagination("cluster_usage", {"cluster": str, "at": datetime})
@@ -36,7 +38,12 @@ PROPERTIES_BY = KeyPagination("properties", {"cluster": str, "queue": str})
 
 @read_endpoint("/clusters", Access.EVERYBODY, Pagination(AFTER, "cluster.id"))
 def clusters(
-    conn: "Connection", _caller: Caller, *, names: list[str] | None = None, after: int = 0, limit: int = USUAL_ROWS
+    conn: "Connection",
+    _caller: Caller,
+    *,
+    names: list[str] | None = None,
+    after: int = 0,
+    limit: PageLimit = USUAL_ROWS,
 ) -> list[ClusterStatus]:
     """All, or those named by name or number: state, cores, our jobs, and the configuration but for secrets."""
     from cigri.presentation.cluster_status import status_of
@@ -65,9 +72,9 @@ def cluster_usage(
     _caller: Caller,
     *,
     names: list[str] | None = None,
-    hours: float = 24.0,
+    hours: PastHours = 24.0,
     after: str = "",
-    limit: int = USUAL_ROWS,
+    limit: PageLimit = USUAL_ROWS,
 ) -> list[ClusterUsagePeriod]:
     """How full they were in the last hours, as the mean of each 24th of them."""
     from cigri.flow.views.clusters import list_usage
@@ -96,7 +103,7 @@ def cluster_day(conn: "Connection", _caller: Caller, *, cluster: str) -> Cluster
 
 @read_endpoint("/clusters/{cluster}/jobs", Access.EVERYBODY, FORWARDS)
 def cluster_jobs(
-    conn: "Connection", caller: Caller, *, cluster: str, after: int = 0, limit: int = USUAL_ROWS
+    conn: "Connection", caller: Caller, *, cluster: str, after: int = 0, limit: PageLimit = USUAL_ROWS
 ) -> list[ClusterJobView]:
     """Jobs of yours that live on one, named by name or number, by their numbers; operators see those of everybody."""
     from cigri.flow.views.jobs import list_cluster_jobs
@@ -113,7 +120,7 @@ def properties(
     names: list[str] | None = None,
     project: str = "",
     after: str = "",
-    limit: int = USUAL_ROWS,
+    limit: PageLimit = USUAL_ROWS,
 ) -> list[QueueProperties]:
     """What queues and nodes have, as jobs of a project (empty: of none) see it, and where each value comes from."""
     from cigri.flow.views.queues import list_sourced, list_unreadable, property_kinds

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from cigri.api_models.submissions import DescriptionView
 from cigri.endpoints import Access, read_endpoint
 from cigri.endpoints.campaigns import find_campaign
-from cigri.endpoints.paging import LONGEST_PAGE, Pagination, UnfinishedPage, require_limit
+from cigri.endpoints.paging import LONGEST_PAGE, PageLimit, Pagination, UnfinishedPage, require_limit
 from cigri.errors import NotFound
 from cigri.identity.callers import Caller
 
@@ -30,7 +30,7 @@ def description(conn: "Connection", caller: Caller, *, campaign_id: int) -> Desc
 
 @read_endpoint("/campaigns/{campaign_id}/parameters", Access.OWNER, Pagination("after", ""))
 def parameters(
-    conn: "Connection", caller: Caller, *, campaign_id: int, after: int = -1, limit: int = LONGEST_PAGE
+    conn: "Connection", caller: Caller, *, campaign_id: int, after: int = -1, limit: PageLimit = LONGEST_PAGE
 ) -> list[Any]:
     """Parameters of tasks in the order of their numbers."""
     from cigri.flow.views.descriptions import list_parameters

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from cigri.api_models.events import EventCounts, EventView, FixResult
 from cigri.endpoints import Access, change_endpoint, read_endpoint
-from cigri.endpoints.paging import BACKWARDS, require_limit
+from cigri.endpoints.paging import BACKWARDS, PageLimit, require_limit
 from cigri.endpoints.parameters import about
 from cigri.errors import Forbidden, NotFound, UsageError
 from cigri.formats.id_ranges import format_ids, read_ids
@@ -28,7 +28,7 @@ def events(
     is_global: bool = False,
     with_closed: bool = False,
     before: int | None = None,
-    limit: int = USUAL_EVENTS,
+    limit: PageLimit = USUAL_EVENTS,
 ) -> list[EventView]:
     """The last ones of your campaigns, of those named (3,5-7), or (for everybody) `is_global` of clusters and grid."""
     from cigri.flow.views.events import list_events

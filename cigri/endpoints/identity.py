@@ -1,10 +1,11 @@
 """Tokens are made by whom the kernel or a trusted proxy knows, listed, and revoked."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from cigri.api_models.identity import CallerView, CreatedToken, EndedSessions, SignInLink, TokenView
 from cigri.endpoints import Access, change_endpoint, read_endpoint, with_settings
-from cigri.endpoints.paging import BACKWARDS, require_limit
+from cigri.endpoints.paging import BACKWARDS, PageLimit, require_limit
+from cigri.endpoints.parameters import NumberBounds
 from cigri.errors import ConfigError, UsageError
 from cigri.formats.units import DAY
 from cigri.identity.callers import AccessScope, Caller, require_may_create_token
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from cigri.settings.sections import Settings
 
 USUAL_LIFE, LONGEST_LIFE = 30 * DAY, 90 * DAY
+TokenLife = Annotated[int, NumberBounds(1, LONGEST_LIFE)]
 LONGEST_COMMENT = 200  # characters
 MAX_VALID_TOKENS = 100  # of a user
 USUAL_TOKENS = 1000  # in a page
@@ -26,7 +28,7 @@ def create_token(
     caller: Caller,
     *,
     scope: AccessScope = AccessScope.READ,
-    expires_in: int = USUAL_LIFE,
+    expires_in: TokenLife = USUAL_LIFE,
     comment: str = "",
     for_root: bool = False,
 ) -> CreatedToken:
@@ -46,7 +48,7 @@ def create_token(
     )
 
 
-def require_bounds(expires_in: int, comment: str) -> None:
+def require_bounds(expires_in: TokenLife, comment: str) -> None:
     """Raise UsageError where a token would live too long, or be called what is no line."""
     if not 0 < expires_in <= LONGEST_LIFE:
         most = f"{LONGEST_LIFE // DAY} days at most"
@@ -65,7 +67,7 @@ def require_room_for_token(conn: "Connection", user: str) -> None:
 
 @read_endpoint("/tokens", Access.EVERYBODY, BACKWARDS)
 def get_tokens(
-    conn: "Connection", caller: Caller, *, before: int | None = None, limit: int = USUAL_TOKENS
+    conn: "Connection", caller: Caller, *, before: int | None = None, limit: PageLimit = USUAL_TOKENS
 ) -> list[TokenView]:
     """Your tokens, the last ones that were made; operators see those of everybody."""
     from cigri.flow.tokens import list_tokens

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cigri.api_models.files import CampaignInputs, InputUploadStatus, LackedInputs, RefreshedInputs, TakenInputs
 from cigri.endpoints import Access, change_endpoint, read_endpoint, upload_endpoint, with_settings
 from cigri.endpoints.campaigns import find_campaign
+from cigri.endpoints.parameters import FromZero
 from cigri.endpoints.request_bodies import SpooledBody, SpooledLines
 from cigri.errors import NotFound, StorageFull, UsageError
 from cigri.formats.units import MEGABYTE, as_size
@@ -43,8 +44,8 @@ def send_input(
     body: SpooledBody,
     *,
     sha256: str,
-    size: int,
-    offset: int = 0,
+    size: FromZero,
+    offset: FromZero = 0,
 ) -> InputUploadStatus:
     """Bytes of a file of yours that has `size` of them, from `offset` on; once all are there they are verified."""
     from cigri.flow.audit import put_audit

@@ -1,13 +1,13 @@
 """The grid in figures."""
 
 from datetime import date, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from cigri.api_models.metrics import AccountingEntry, GridMetrics, UsedWork
 from cigri.endpoints import Access, read_endpoint
 from cigri.endpoints.cursors import KeyPagination
-from cigri.endpoints.paging import USUAL_ROWS, require_limit
-from cigri.endpoints.parameters import about
+from cigri.endpoints.paging import USUAL_ROWS, PageLimit, require_limit
+from cigri.endpoints.parameters import NumberBounds, about
 from cigri.errors import UsageError
 from cigri.identity.callers import Caller
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cigri.flow.accounting import Days
 
 MOST_DAYS = 10_000
+PastDays = Annotated[int, NumberBounds(1, MOST_DAYS)]
 NEVER_EMPTY = ("day", "user", "cluster")  # of what usage is told apart by
 USUAL_DAYS_BACK = 30
 ACCOUNTED_BY = KeyPagination("accounting", {"user": str, "project": str, "cluster": str})
@@ -36,12 +37,12 @@ def accounting(
     conn: "Connection",
     _caller: Caller,
     *,
-    days: int = USUAL_DAYS_BACK,
+    days: PastDays = USUAL_DAYS_BACK,
     user: str = "",
     since: str = "",
     until: str = "",
     after: str = "",
-    limit: int = USUAL_ROWS,
+    limit: PageLimit = USUAL_ROWS,
 ) -> list[AccountingEntry]:
     """What jobs that ended used in the last days, or from one to another: those of everybody, or of one user."""
     from cigri.flow.accounting import list_accounted
@@ -56,13 +57,13 @@ def used_work(
     _caller: Caller,
     *,
     apart: str = "user",
-    days: int = USUAL_DAYS_BACK,
+    days: PastDays = USUAL_DAYS_BACK,
     user: str = "",
     since: str = "",
     until: str = "",
     type: str = "",
     after: str = "",
-    limit: int = USUAL_ROWS,
+    limit: PageLimit = USUAL_ROWS,
 ) -> list[UsedWork]:
     """The same and what was asked for, told apart by day, user, project, cluster or type, or several: `day,user`."""
     from cigri.flow.accounting import list_used
@@ -80,7 +81,7 @@ def used_work(
     return list_used(conn, _days(days, since, until), groups, user, wanted, behind, limit)
 
 
-def _days(days: int, since: str, until: str) -> "Days":
+def _days(days: PastDays, since: str, until: str) -> "Days":
     from cigri.flow.accounting import Days
 
     if not 0 < days <= MOST_DAYS:

@@ -14,8 +14,8 @@ from cigri.api_models.files import (
 from cigri.endpoints import Access, DeferredResponse, cluster_read_endpoint, read_endpoint, with_settings
 from cigri.endpoints.campaigns import find_campaign
 from cigri.endpoints.jobs import STREAMS
-from cigri.endpoints.paging import Pagination, require_limit
-from cigri.endpoints.parameters import about
+from cigri.endpoints.paging import PageLimit, Pagination, require_limit
+from cigri.endpoints.parameters import FromZero, about
 from cigri.errors import NotFound, UsageError
 from cigri.formats.id_ranges import read_ids
 from cigri.formats.units import as_instant
@@ -45,7 +45,7 @@ def written(
     numbers: str = "",
     failed: bool = False,
     after: int = -1,
-    limit: int = WRITTEN_AT_ONCE,
+    limit: PageLimit = WRITTEN_AT_ONCE,
 ) -> list[TaskOutputSummary]:
     """Tasks of a campaign of yours that have ended, in the order of their numbers, and where their outputs lie."""
     from cigri.flow.views.outputs import list_placed
@@ -59,7 +59,7 @@ def written(
 
 @cluster_read_endpoint("/campaigns/{campaign_id}/outputs", Access.OWNER, StreamContents)
 def fetch_outputs(
-    conn: "Connection", caller: Caller, *, campaign_id: int, numbers: str, streams: list[str], offset: int = 0
+    conn: "Connection", caller: Caller, *, campaign_id: int, numbers: str, streams: list[str], offset: FromZero = 0
 ) -> "StreamContents | DeferredResponse[StreamContents]":
     """Outputs of ended tasks of one cluster, as many as an answer holds; of one output alone, from an offset on."""
     from cigri.gateway.requests import FetchStreams
@@ -102,7 +102,7 @@ def fetch_files(
     campaign_id: int,
     numbers: str,
     file: str = "",
-    offset: int | None = None,
+    offset: FromZero | None = None,
 ) -> "OutputFileContents | DeferredResponse[OutputFileContents]":
     """Files that ended tasks of one cluster have brought, behind one of them; or that one, from an offset on."""
     from cigri.gateway.requests import FetchOutputFilePart, FetchOutputFiles

@@ -1,8 +1,9 @@
 """Long lists are told in pages, and each page says how to go on: by the key of its last row, never by an offset."""
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
+from cigri.endpoints.parameters import NumberBounds
 from cigri.errors import UsageError
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ T = TypeVar("T")
 
 LONGEST_PAGE = 10_000  # rows
 USUAL_ROWS = 1000  # in a page, where nothing is said and rows are small
+PageLimit = Annotated[int, NumberBounds(1, LONGEST_PAGE)]
 AFTER = "after"
 BEFORE_ALL = -1  # the first row has the number 0
 

@@ -2,8 +2,24 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Annotated, NamedTuple
 
 from cigri.errors import UsageError
+from cigri.formats.priority import MOST_PRIORITY
+
+
+class NumberBounds(NamedTuple):
+    """What a number may be, for OpenAPI to tell; who is asked with another one refuses it in a sentence."""
+
+    least: float
+    most: float | None = None
+    """None: any."""
+    is_above: bool = False
+    """Whether `least` itself is too little."""
+
+
+OwnPriority = Annotated[int, NumberBounds(-MOST_PRIORITY, MOST_PRIORITY)]
+FromZero = Annotated[int, NumberBounds(0)]
 
 MEANINGS = {
     "account": "The account of the cluster that runs the jobs; empty: the one of the same name.",

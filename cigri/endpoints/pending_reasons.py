@@ -6,7 +6,7 @@ from cigri.api_models.pending_reasons import ClusterExplanation
 from cigri.endpoints import Access, read_endpoint, with_settings
 from cigri.endpoints.campaigns import find_campaign, list_shares
 from cigri.endpoints.cursors import KeyPagination, page_of
-from cigri.endpoints.paging import USUAL_ROWS
+from cigri.endpoints.paging import USUAL_ROWS, PageLimit
 from cigri.errors import NotFound
 from cigri.identity.callers import Caller
 
@@ -28,7 +28,7 @@ def why(
     campaign_id: int,
     task: int | None = None,
     after: str = "",
-    limit: int = USUAL_ROWS,
+    limit: PageLimit = USUAL_ROWS,
 ) -> list[ClusterExplanation]:
     """What keeps a campaign, or one task by its number, from more jobs on each cluster, and from each queue."""
     from cigri.flow.pending_reasons import list_cuts

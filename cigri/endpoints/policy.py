@@ -1,16 +1,17 @@
 """Who may have how much of the grid, and who goes first: what operators declare."""
 
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from cigri.api_models.changes import ChangeConfirmation
 from cigri.api_models.policy import AffinityView, LimitView, QuotaView, TargetView
 from cigri.eligibility.quotas import ALL, EVERY_TYPE, QuotaRule, as_owner
 from cigri.endpoints import Access, change_endpoint, read_endpoint
 from cigri.endpoints.cursors import KeyPagination, page_of
-from cigri.endpoints.paging import USUAL_ROWS
-from cigri.endpoints.parameters import about
+from cigri.endpoints.paging import USUAL_ROWS, PageLimit
+from cigri.endpoints.parameters import NumberBounds, about
 from cigri.errors import UsageError
+from cigri.estimates.clamping import LARGEST_INTEGER
 from cigri.formats.units import HOUR
 from cigri.identity.callers import AccessScope, Caller
 from cigri.states import PrincipalKind
@@ -19,9 +20,14 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 LARGEST_SHARE = 1e6
+TargetShare = Annotated[float, NumberBounds(0, LARGEST_SHARE, is_above=True)]
 LARGEST_PRIORITY = 1_000_000
+GridPriority = Annotated[int, NumberBounds(-LARGEST_PRIORITY, LARGEST_PRIORITY)]
 LARGEST_CORE_HOURS = 1e12
+CoreHours = Annotated[float, NumberBounds(0, LARGEST_CORE_HOURS)]
 QUOTA_DAYS, LONGEST_WINDOW = 30, 366
+QuotaAmount = Annotated[int, NumberBounds(0, LARGEST_INTEGER)]
+QuotaWindow = Annotated[int, NumberBounds(1, LONGEST_WINDOW)]
 LIMITS_BY = KeyPagination("limits", {"name": str})
 QUOTAS_BY = KeyPagination("quotas", {"rule": str, "cluster": str})
 TARGETS_BY = KeyPagination("targets", {"kind": str, "name": str})
@@ -29,7 +35,7 @@ AFFINITIES_BY = KeyPagination("affinities", {"user": str, "cluster": str})
 
 
 @read_endpoint("/limits", Access.EVERYBODY, LIMITS_BY)
-def limits(conn: "Connection", _caller: Caller, *, after: str = "", limit: int = USUAL_ROWS) -> list[LimitView]:
+def limits(conn: "Connection", _caller: Caller, *, after: str = "", limit: PageLimit = USUAL_ROWS) -> list[LimitView]:
     """Those that all jobs together are under, by name."""
     from cigri.flow.ceilings import list_limits
 
@@ -37,9 +43,8 @@ def limits(conn: "Connection", _caller: Caller, *, after: str = "", limit: int =
 
 
 @change_endpoint("/limits", Access.OPERATOR, AccessScope.OPERATE)
-def set_limit(conn: "Connection", _caller: Caller, *, name: str, capacity: int) -> ChangeConfirmation:
+def set_limit(conn: "Connection", _caller: Caller, *, name: str, capacity: QuotaAmount) -> ChangeConfirmation:
     """So many tokens of it for all jobs together, from now on."""
-    from cigri.estimates.clamping import LARGEST_INTEGER
     from cigri.flow.ceilings import put_limit
     from cigri.jdl.value_types import LIMIT_NAME
 
@@ -61,7 +66,7 @@ def remove_limit(conn: "Connection", _caller: Caller, *, name: str) -> ChangeCon
 
 
 @read_endpoint("/quotas", Access.OPERATOR, QUOTAS_BY)
-def quotas(conn: "Connection", _caller: Caller, *, after: str = "", limit: int = USUAL_ROWS) -> list[QuotaView]:
+def quotas(conn: "Connection", _caller: Caller, *, after: str = "", limit: PageLimit = USUAL_ROWS) -> list[QuotaView]:
     """All that are declared, and what is used of them."""
     from cigri.flow.quotas import list_quotas
 
@@ -74,10 +79,10 @@ def set_quota(
     _caller: Caller,
     *,
     rule: str,
-    cores: int | None = None,
-    jobs: int | None = None,
-    core_hours: float | None = None,
-    within: int | None = None,
+    cores: QuotaAmount | None = None,
+    jobs: QuotaAmount | None = None,
+    core_hours: CoreHours | None = None,
+    within: QuotaWindow | None = None,
     cluster: str = "",
 ) -> ChangeConfirmation:
     """So many cores, jobs and core-hours for the jobs that the rule counts; what was said of it before is replaced."""
@@ -99,7 +104,6 @@ def set_quota(
 def _require_quota(
     rule: QuotaRule, cores: int | None, jobs: int | None, core_hours: float | None, within: int | None
 ) -> None:
-    from cigri.estimates.clamping import LARGEST_INTEGER
 
     if cores is None and jobs is None and core_hours is None:
         raise UsageError("a quota says how many cores, jobs or core-hours", "cores")
@@ -127,7 +131,7 @@ def remove_quota(conn: "Connection", _caller: Caller, *, rule: str, cluster: str
 
 
 @read_endpoint("/targets", Access.OPERATOR, TARGETS_BY)
-def targets(conn: "Connection", _caller: Caller, *, after: str = "", limit: int = USUAL_ROWS) -> list[TargetView]:
+def targets(conn: "Connection", _caller: Caller, *, after: str = "", limit: PageLimit = USUAL_ROWS) -> list[TargetView]:
     """All that are declared; whoever is missing has 1."""
     from cigri.flow.affinities_and_targets import list_targets
 
@@ -137,7 +141,7 @@ def targets(conn: "Connection", _caller: Caller, *, after: str = "", limit: int 
 
 @change_endpoint("/targets", Access.OPERATOR, AccessScope.OPERATE)
 def set_target(
-    conn: "Connection", _caller: Caller, *, kind: PrincipalKind, name: str, share: float
+    conn: "Connection", _caller: Caller, *, kind: PrincipalKind, name: str, share: TargetShare
 ) -> ChangeConfirmation:
     """What is due to a user or a project beside others, under the policy fairshare."""
     from cigri.flow.affinities_and_targets import Principal, put_target
@@ -158,7 +162,9 @@ def remove_target(conn: "Connection", _caller: Caller, *, kind: PrincipalKind, n
 
 
 @read_endpoint("/affinities", Access.OPERATOR, AFFINITIES_BY)
-def affinities(conn: "Connection", _caller: Caller, *, after: str = "", limit: int = USUAL_ROWS) -> list[AffinityView]:
+def affinities(
+    conn: "Connection", _caller: Caller, *, after: str = "", limit: PageLimit = USUAL_ROWS
+) -> list[AffinityView]:
     """Who goes first where, under the policy affinity."""
     from cigri.flow.affinities_and_targets import list_affinity_views
 
@@ -184,7 +190,9 @@ def remove_affinity(conn: "Connection", _caller: Caller, *, user: str, cluster: 
 
 
 @change_endpoint("/campaigns/{campaign_id}/grid-priority", Access.OPERATOR, AccessScope.OPERATE)
-def set_grid_priority(conn: "Connection", _caller: Caller, *, campaign_id: int, priority: int) -> ChangeConfirmation:
+def set_grid_priority(
+    conn: "Connection", _caller: Caller, *, campaign_id: int, priority: GridPriority
+) -> ChangeConfirmation:
     """Among all campaigns: higher ones go first, whatever the policy; 0 is that of a new one."""
     from cigri.flow.campaigns import set_priority
 

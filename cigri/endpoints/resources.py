@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from cigri.api_models.resources import PoolView, ResourceChanges, ResourceDocumentView
 from cigri.endpoints import Access, read_endpoint, upload_endpoint
-from cigri.endpoints.paging import FORWARDS, USUAL_ROWS, Pagination, require_limit
+from cigri.endpoints.paging import FORWARDS, USUAL_ROWS, PageLimit, Pagination, require_limit
 from cigri.endpoints.request_bodies import SpooledBody
 from cigri.errors import ConfigError, NotFound, UsageError
 from cigri.identity.callers import AccessScope, Caller
@@ -46,7 +46,7 @@ def apply_resources(database: "Database", caller: Caller, body: SpooledBody, *, 
 
 @read_endpoint("/resources/documents", Access.OPERATOR, Pagination("before", "version"))
 def resource_documents(
-    conn: "Connection", _caller: Caller, *, before: int | None = None, limit: int = USUAL_DOCUMENTS
+    conn: "Connection", _caller: Caller, *, before: int | None = None, limit: PageLimit = USUAL_DOCUMENTS
 ) -> list[ResourceDocumentView]:
     """Each that was ever applied, the one that holds first."""
     from cigri.flow.resource_documents import list_documents
@@ -65,7 +65,7 @@ def resource_document(conn: "Connection", _caller: Caller, *, version: int | Non
 
 @read_endpoint("/pools", Access.OPERATOR, FORWARDS)
 def pools(
-    conn: "Connection", _caller: Caller, *, queue: str = "", after: int = 0, limit: int = USUAL_ROWS
+    conn: "Connection", _caller: Caller, *, queue: str = "", after: int = 0, limit: PageLimit = USUAL_ROWS
 ) -> list[PoolView]:
     """What jobs demand of queues, and how many are eligible; of a queue, those for which it is."""
     from cigri.flow.submit_pools import find_queue, list_pools

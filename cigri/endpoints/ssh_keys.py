@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from cigri.api_models.ssh_keys import SshKeyView
 from cigri.endpoints import Access, change_endpoint, read_endpoint
-from cigri.endpoints.paging import FORWARDS, USUAL_ROWS, require_limit
+from cigri.endpoints.paging import FORWARDS, USUAL_ROWS, PageLimit, require_limit
 from cigri.endpoints.parameters import about
 from cigri.errors import Forbidden, NotFound
 from cigri.identity.callers import SUPERUSER, AccessScope, Caller, require_asked_for, require_may_create_token
@@ -32,7 +32,7 @@ def add_key(
 
 
 @read_endpoint("/ssh-keys", Access.EVERYBODY, FORWARDS)
-def get_keys(conn: "Connection", caller: Caller, *, after: int = 0, limit: int = USUAL_ROWS) -> list[SshKeyView]:
+def get_keys(conn: "Connection", caller: Caller, *, after: int = 0, limit: PageLimit = USUAL_ROWS) -> list[SshKeyView]:
     """Your SSH keys; operators see those of everybody."""
     from cigri.flow.ssh_keys import list_keys
 

@@ -18,8 +18,8 @@ from cigri.endpoints import (
     with_settings,
 )
 from cigri.endpoints.cursors import KeyPagination, page_of
-from cigri.endpoints.paging import USUAL_ROWS
-from cigri.endpoints.parameters import about
+from cigri.endpoints.paging import USUAL_ROWS, PageLimit
+from cigri.endpoints.parameters import OwnPriority, about
 from cigri.endpoints.request_bodies import SpooledBody, SpooledLines
 from cigri.errors import DescriptionError, UsageError
 from cigri.identity.callers import Caller
@@ -58,7 +58,7 @@ def submit_campaign(
     body: SpooledBody,
     *,
     type: CampaignKind | None = None,
-    priority: int | None = None,
+    priority: OwnPriority | None = None,
     local: bool = False,
     backend: list[str] | None = None,
     behind: list[str] | None = None,
@@ -92,7 +92,7 @@ def check_campaign(
     body: SpooledBody,
     *,
     type: CampaignKind | None = None,
-    priority: int | None = None,
+    priority: OwnPriority | None = None,
     local: bool = False,
     backend: list[str] | None = None,
     behind: list[str] | None = None,
@@ -118,7 +118,7 @@ def submit_stages(
     body: SpooledBody,
     *,
     type: CampaignKind | None = None,
-    priority: int | None = None,
+    priority: OwnPriority | None = None,
     local: bool = False,
     backend: list[str] | None = None,
     behind: list[str] | None = None,
@@ -153,7 +153,7 @@ def check_stages(
     body: SpooledBody,
     *,
     type: CampaignKind | None = None,
-    priority: int | None = None,
+    priority: OwnPriority | None = None,
     local: bool = False,
     backend: list[str] | None = None,
     behind: list[str] | None = None,
@@ -176,7 +176,7 @@ def simulate_campaigns(
     body: SpooledBody,
     *,
     type: CampaignKind | None = None,
-    priority: int | None = None,
+    priority: OwnPriority | None = None,
     local: bool = False,
     backend: list[str] | None = None,
     behind: list[str] | None = None,
@@ -270,7 +270,7 @@ def backend_options(
     *,
     clusters: list[str] | None = None,
     after: str = "",
-    limit: int = USUAL_ROWS,
+    limit: PageLimit = USUAL_ROWS,
 ) -> list[BackendOptionTableView]:
     """What the batch systems of these clusters take in their own spelling, or those of all."""
     from cigri.flow.clusters import list_every_cluster

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from cigri.api_models.subscriptions import CreatedSubscription, RotatedSecret, SubscriptionView
 from cigri.endpoints import Access, change_endpoint, read_endpoint, with_settings
-from cigri.endpoints.paging import FORWARDS, USUAL_ROWS, require_limit
+from cigri.endpoints.paging import FORWARDS, USUAL_ROWS, PageLimit, require_limit
 from cigri.endpoints.parameters import about
 from cigri.errors import CigriError
 from cigri.identity.callers import AccessScope, Caller
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @read_endpoint("/subscriptions", Access.EVERYBODY, FORWARDS)
 def subscriptions(
-    conn: "Connection", caller: Caller, *, after: int = 0, limit: int = USUAL_ROWS
+    conn: "Connection", caller: Caller, *, after: int = 0, limit: PageLimit = USUAL_ROWS
 ) -> list[SubscriptionView]:
     """Your subscriptions; operators see those of everybody."""
     from cigri.flow.subscriptions import list_subscriptions

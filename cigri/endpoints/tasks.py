@@ -7,7 +7,7 @@ from cigri.api_models.tasks import FoundTasks, TaskCommand, TaskDetail, TaskView
 from cigri.endpoints import Access, read_endpoint
 from cigri.endpoints.campaigns import find_campaign
 from cigri.endpoints.cursors import KeyPagination, page_of
-from cigri.endpoints.paging import AFTER, LONGEST_PAGE, USUAL_ROWS, Pagination, UnfinishedPage, require_limit
+from cigri.endpoints.paging import AFTER, LONGEST_PAGE, USUAL_ROWS, PageLimit, Pagination, UnfinishedPage, require_limit
 from cigri.errors import Forbidden, NotFound, UsageError
 from cigri.identity.callers import Caller
 from cigri.states import TaskState
@@ -22,7 +22,7 @@ NO_TASK = "no such task; `gridstat -f CAMPAIGN` lists tasks"
 
 @read_endpoint("/campaigns/{campaign_id}/tasks", Access.EVERYBODY_IN_PART, Pagination(AFTER, "number"))
 def tasks(
-    conn: "Connection", caller: Caller, *, campaign_id: int, after: int = -1, limit: int = USUAL_TASKS
+    conn: "Connection", caller: Caller, *, campaign_id: int, after: int = -1, limit: PageLimit = USUAL_TASKS
 ) -> list[TaskView]:
     """Tasks of a campaign in the order of their numbers."""
     require_limit(limit)
@@ -44,7 +44,7 @@ def found_tasks(
     last: int | None = None,
     after: int | None = None,
     order: str = "number",
-    limit: int = USUAL_TASKS,
+    limit: PageLimit = USUAL_TASKS,
 ) -> FoundTasks:
     """Tasks of a campaign that are in a state, or ended so; by `number`, or backwards, -number.
 
@@ -70,7 +70,9 @@ def found_tasks(
 
 
 @read_endpoint("/campaigns/{campaign_id}/latest-tasks", Access.EVERYBODY_IN_PART, most_rows=LONGEST_PAGE)
-def latest_tasks(conn: "Connection", caller: Caller, *, campaign_id: int, limit: int = USUAL_TASKS) -> list[TaskView]:
+def latest_tasks(
+    conn: "Connection", caller: Caller, *, campaign_id: int, limit: PageLimit = USUAL_TASKS
+) -> list[TaskView]:
     """Tasks of a campaign that were launched last, the last one first; the first ones where none has been.
 
     There are fewer than `limit` of them where their parameters are large.
@@ -99,7 +101,7 @@ def task_commands(
     campaign_id: int,
     number: int,
     after: str = "",
-    limit: int = USUAL_ROWS,
+    limit: PageLimit = USUAL_ROWS,
 ) -> list[TaskCommand]:
     """What a task of yours runs on each of its campaign's clusters, and a line to do the same by hand."""
     from cigri.flow.views.descriptions import find_description, list_parameters

@@ -23,7 +23,7 @@ from modules.portal.deferred_responses import ResponsePending
 from modules.portal.entity_tags import unless_known
 from modules.portal.held_requests import LONGEST_WAIT
 from modules.portal.openapi import REFUSED_ANSWERS, schema_of, tag_of
-from modules.portal.parameter_limits import with_limits
+from modules.portal.parameter_limits import with_bounds, with_limits
 from modules.portal.services import services_of
 
 ANSWERED_LATER = "It is being found out: ask the same again for the answer, or prefer to wait."
@@ -127,6 +127,7 @@ def _signature(endpoint: Endpoint[..., Any]) -> Signature:
     is_bodiless = endpoint.method == "GET" or isinstance(endpoint, UploadEndpoint)
     in_query, in_body = (others, []) if is_bodiless else ([], others)
     in_query = [parameter.replace(annotation=with_limits(parameter.annotation)) for parameter in in_query]
+    in_body = [parameter.replace(annotation=with_bounds(parameter.annotation)) for parameter in in_body]
     # without a model what is unknown would be ignored
     taken.append(_of_model("asked", _model(f"{endpoint.name}_query", in_query), Query()))
     if in_body:

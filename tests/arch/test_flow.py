@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.arch.ends import ROOT, WRITES, Ends, all_ends, flow_files, name_of, said, sentence
+from tests.arch.picture import ARCHITECTURE, arrows, page
 
 FILES = flow_files()
 VIEWS = [path for path in FILES if path.parent.name == "views"]
@@ -106,3 +107,10 @@ def test_an_end_that_is_not_there_is_noticed(small: Path) -> None:
 
 def test_each_flow_file_is_of_this_tree() -> None:
     assert all(path.is_relative_to(ROOT) for path in FILES)
+
+
+def test_the_picture_of_the_flow_is_that_of_today() -> None:
+    text = ARCHITECTURE.read_text()
+    assert text == page(text), "run python -P -m tests.arch.picture"
+    assert "<!-- the flow -->" in text
+    assert {("metascheduler", "campaign schedulers"), ("campaign schedulers", "runner")} <= arrows().keys()

@@ -85,8 +85,15 @@ def advice_on(kind: type[CigriError]) -> str:
     return next(PROBLEM_ADVICE[wider.__name__] for wider in kind.__mro__ if wider.__name__ in PROBLEM_ADVICE)
 
 
+def is_by_rule(error: Exception) -> bool:
+    """Does an admission rule refuse it, alone or beside what else is wrong?"""
+    if isinstance(error, DescriptionError):
+        return any(problem.message.startswith(AdmissionRefused.begins) for problem in error.problems)
+    return isinstance(error, AdmissionRefused)
+
+
 def _ours(_request: Request, error: Any) -> Response:
-    status = status_of(type(error))
+    status = status_of(AdmissionRefused if is_by_rule(error) else type(error))
     more = {}
     if isinstance(error, DescriptionError):
         more["problems"] = [problem._asdict() for problem in error.problems]

@@ -143,6 +143,16 @@ def test_rules_are_asked_about_tasks_that_are_added(
     assert tasks(database) == ["a", "b", "c", "d"]
 
 
+def test_what_a_rule_refuses_has_one_status(portal: Served, tmp_path: Path) -> None:
+    portal.request("POST", f"{API}/campaigns", json.dumps(described()))
+    (tmp_path / "four.py").write_text(MOST_OF_FOUR)
+    portal.change_settings(admission_directory=tmp_path)
+    five = json.dumps(described(nb_jobs=5, params=None))
+    told = [portal.request("POST", f"{API}/campaigns{path}", five) for path in ("", "/stages")]
+    told.append(portal.request("POST", f"{API}/campaigns/1/tasks", '"d"\n"e"'))
+    assert [(one.status, "4 is all" in one.body["detail"]) for one in told] == [(403, True)] * 3
+
+
 def test_tasks_are_added_to_ones_own_campaigns(portal: Served, nobody: int) -> None:
     portal.request("POST", f"{API}/campaigns", json.dumps(described()))
     told = portal.request("POST", f"{API}/campaigns/1/tasks", '"d"', uid=nobody)

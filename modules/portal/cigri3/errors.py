@@ -10,9 +10,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Match
 
-from cigri.errors import AdmissionRefused, CigriError, DescriptionError
+from cigri.errors import CigriError
 from modules.portal.cigri3.dispatch import BASE, as_cigri3
 from modules.portal.deferred_responses import ResponsePending
+from modules.portal.problem_details import is_by_rule
 
 STATUS_BEFORE = {
     HTTPStatus.UNAUTHORIZED: HTTPStatus.FORBIDDEN,
@@ -40,7 +41,7 @@ def _as_before(tell: Callable[..., Any]) -> Callable[[Request, Any], Response]:
             return told
         status = STATUS_BEFORE.get(HTTPStatus(told.status_code), HTTPStatus(told.status_code))
         title = status.phrase
-        if _is_by_rule(error):
+        if is_by_rule(error):
             status, title = HTTPStatus.BAD_REQUEST, TITLE_OF_ADMISSION
         if isinstance(error, HTTPException) and status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
             answer = refused(status, f"{request.method} {path} is not served; docs/reference/cigri3.md tells what is")
@@ -58,13 +59,6 @@ def methods_of(request: Request) -> list[str]:
     """What the path takes: it is declared once for each method."""
     matching = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
     return sorted({method for route in matching for method in getattr(route, "methods", None) or ()})
-
-
-def _is_by_rule(error: Exception) -> bool:
-    """Does an admission rule refuse it, alone or beside what else is wrong?"""
-    if isinstance(error, DescriptionError):
-        return any(problem.message.startswith(AdmissionRefused.begins) for problem in error.problems)
-    return isinstance(error, AdmissionRefused)
 
 
 def _not_yet(_request: Request, _error: Any) -> Response:

@@ -36,6 +36,7 @@ from modules.portal.held_requests import HeldRequests
 from modules.portal.listening import PortalListener
 from modules.portal.origins import read_names
 from modules.portal.portal_door import PortalDoor
+from modules.portal.rendering import error_pages
 from modules.portal.request_guard import RequestGuard
 from modules.portal.services import IN_TURN, PortalServices
 from modules.portal.settings_in_force import SettingsInForce
@@ -77,7 +78,7 @@ def make_app(database: Database, in_force: SettingsInForce, errands: DeferredRes
     openapi.describe(app)
     keep_latest_answers(database.engine)
     app.add_middleware(AnswersInPieces, unread=unread)
-    app.add_middleware(RequestGuard, names=names, proxy=identities.proxy)
+    app.add_middleware(RequestGuard, names=names, proxy=identities.proxy, show=error_pages.show_refusal)
     app.add_middleware(metrics.RequestMetrics, registry=registry)
     metrics.add_to(app, database, identities, registry, settings.data_directory)
     app.router.routes += health.health_router.routes

@@ -6,11 +6,13 @@ Such a page neither changes anything nor asks the API, whose answers may cost ot
 """
 
 import re
+from collections.abc import Callable
 from http import HTTPStatus
 from urllib.parse import unquote_to_bytes
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cigri.endpoints import API, UploadEndpoint, list_endpoints
@@ -24,13 +26,17 @@ ENDLESS = (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)  # the e
 API_PATHS = re.compile(rb"/(?:api|cigri-api)(?:/|$)")
 CROOKED = (b"", b".", b"..")
 ENCODED = (b"%2f", b"%5c", b"%00")
+ShowRefusal = Callable[[Scope, HTTPStatus, str], Response | None]
 
 
 class RequestGuard:
-    """An ASGI application in front of another one; `proxy` is the number of the account of a reverse proxy."""
+    """An ASGI application in front of another one; `proxy` is the number of the account of a reverse proxy.
 
-    def __init__(self, app: ASGIApp, names: PublicNames, proxy: int | None) -> None:
-        self._app, self._names, self._proxy = app, names, proxy
+    `show` makes a page of a refusal where a browser asks for one, else None.
+    """
+
+    def __init__(self, app: ASGIApp, names: PublicNames, proxy: int | None, show: ShowRefusal) -> None:
+        self._app, self._names, self._proxy, self._show = app, names, proxy, show
         streams = [API + endpoint.path for endpoint in list_endpoints() if isinstance(endpoint, UploadEndpoint)]
         self._streams = re.compile(re.sub(r"\{\w+\}", "[^/]+", "|".join(streams)))
 
@@ -41,7 +47,9 @@ class RequestGuard:
         if wrong is None:
             await self._app(scope, receive if self._is_stream(scope["path"]) else self._counted(receive), send)
             return
-        answer = problem(wrong[0], "UsageError", wrong[1])
+        is_lost = wrong[0] is HTTPStatus.NOT_FOUND  # all else is said to whoever may be no reader of ours
+        page = self._show(scope, *wrong) if is_lost else None
+        answer = page or problem(wrong[0], "UsageError", wrong[1])
         if wrong[0] in ENDLESS:
             answer.headers["Connection"] = "close"  # what follows is not read
         await answer(scope, receive, send)

@@ -267,3 +267,10 @@ def test_the_title_says_how_far_a_campaign_is(browser: Browser, web: Served) -> 
 def test_one_task_is_no_tasks(browser: Browser) -> None:
     assert "0 of 1 task done" in browser.get("/campaigns/3").words
     assert "1 event, open" in browser.get("/events").words
+
+
+@pytest.mark.parametrize("path", ["//clusters", "/clusters/../events", "/clusters/a%2fb"])
+def test_a_browser_reads_of_a_crooked_path_on_a_page(path: str, browser: Browser) -> None:
+    told = browser.get(path)
+    assert (told.status, told.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "this path is not written straight" in told.words

@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.types import Scope
 
 from cigri.endpoints import API
 from cigri.errors import CigriError
@@ -21,6 +22,15 @@ def add_to(app: FastAPI, site: PageRenderer) -> None:
     """Over the answers that the API gives to the same errors."""
     for kind in (CigriError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, _shown(app.exception_handlers[kind], site))
+
+
+def show_refusal(scope: Scope, status: HTTPStatus, said: str) -> Response | None:
+    """Return a page that says it, or None where no page is asked for; nobody is asked who they are."""
+    request = Request(scope)
+    if not _is_for_a_page(request):
+        return None
+    site: PageRenderer = scope["app"].state.site
+    return site.show(request, "refused.html", None, status, title=status.phrase, said=said)
 
 
 def _shown(tell: Callable[..., Any], site: PageRenderer) -> Callable[[Request, Any], Response]:

@@ -25,6 +25,10 @@ class TaskOutputSummary(NamedTuple):
     """Whether they have been collected, and lie in the grid's store."""
     place: str | None
     """Where they have been written, and are no longer on the cluster; null: they are to be fetched."""
+    mode: str | None
+    """The mode that its campaign wants for files that it shares, as 0640; null: they are their owner's alone."""
+    group: str | None
+    """The group that shared files are given to; null or empty: the one that they have anyway."""
 
 
 class StreamContent(NamedTuple):

@@ -14,6 +14,7 @@ from cigri.cli.command import DONE, FAILED, CommandParser, command, ids, print_e
 from cigri.cli.download_progress import DownloadProgress
 from cigri.cli.grid_client import open_grid
 from cigri.cli.output_file_downloads import OutputFileDownloader
+from cigri.cli.output_sharing import OutputSharing
 from cigri.cli.stream_downloads import StreamDownloader
 from cigri.endpoints.campaigns import campaign
 from cigri.endpoints.jobs import STREAMS
@@ -45,8 +46,9 @@ def main(argv: list[str]) -> int:
     with ExitStack() as held:
         grid = held.enter_context(open_grid())
         whole = grid.call(campaign, campaign_id=asked.id)
-        held.enter_context(reserve(place))
-        brought, delivery = Brought(place, asked.id, whole.campaign.submitted_at), DownloadProgress()
+        is_new, submitted_at = held.enter_context(reserve(place)), whole.campaign.submitted_at
+        brought, delivery = Brought(place, asked.id, submitted_at, is_new=is_new), DownloadProgress()
+        sharing = OutputSharing(brought)
         streams = StreamDownloader(grid, brought, delivery, asked.id, asked.streams)
         files = OutputFileDownloader(grid, brought, delivery, asked.id)
         while True:
@@ -55,6 +57,7 @@ def main(argv: list[str]) -> int:
             tasks, missing = 0, set(read_ids(asked.tasks)) if asked.tasks else set()
             chosen = {"campaign_id": asked.id, "numbers": asked.tasks or "", "failed": asked.failed}
             for page in pages(grid, written, WRITTEN_AT_ONCE, **chosen):
+                sharing.follow(page)
                 streams.bring(page)
                 if asked.with_files:
                     files.bring(page)

@@ -94,6 +94,8 @@ def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
     if settings.outputs:
         yield "outputs", ", ".join(settings.outputs)
         yield from _collecting(settings.collect)
+    if shared := settings.outputs_mode:
+        yield "outputs mode", f"{shared.mode}{f', group {shared.group}' if shared.group else ''}"
     for needed in settings.inputs[:SHOWN_LINES]:
         kind = "directory, packed " if needed.packed else ""
         yield "input", f"{needed.to} from {needed.path} ({kind}{format_size(needed.size)})"

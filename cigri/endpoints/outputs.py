@@ -176,9 +176,8 @@ def _written(task: "OutputLocation") -> TaskOutputSummary:
     place = None
     if task.is_delivered and task.removed_at is not None and task.to:
         place = str(read_destination(task.to).place(task.number))
-    return TaskOutputSummary(
-        task.number, task.attempt, task.state, task.cluster, task.files, task.bytes, _is_stored(task), place
-    )
+    counted = (task.number, task.attempt, task.state, task.cluster, task.files, task.bytes)
+    return TaskOutputSummary(*counted, _is_stored(task), place, task.mode, task.group)
 
 
 def _is_stored(task: "OutputLocation") -> bool:

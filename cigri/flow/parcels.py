@@ -35,6 +35,7 @@ MOST_GIVEN_UP = 10_000
 IS_STILL_AWAITED = and_(Parcel.c.collected_at.is_(None), Parcel.c.lost_at.is_(None))
 COLLECT = CampaignCluster.c.settings["collect"]
 DESTINATION = COLLECT["to"].astext
+SHARED = CampaignCluster.c.settings["outputs_mode"]
 
 
 class NewParcel(NamedTuple):
@@ -48,7 +49,10 @@ class NewParcel(NamedTuple):
 
 
 class CollectingCampaign(NamedTuple):
-    """A campaign with parcels on a cluster: where to, how many MB each may have, how many seconds they stay there."""
+    """A campaign with parcels on a cluster: where to, how many MB each may have, how many seconds they stay there.
+
+    `mode` and `group`: with whom they are shared where they come to.
+    """
 
     campaign_id: int
     cluster_id: int
@@ -56,6 +60,8 @@ class CollectingCampaign(NamedTuple):
     to: str
     most: int | None
     keep: int | None
+    mode: str | None
+    group: str | None
 
 
 class AwaitedParcel(NamedTuple):
@@ -195,6 +201,8 @@ def list_collecting(conn: Connection) -> list[CollectingCampaign]:
             DESTINATION.label("to"),
             COLLECT["max"].as_integer().label("most"),
             COLLECT["keep"].as_integer().label("keep"),
+            SHARED["mode"].astext.label("mode"),
+            SHARED["group"].astext.label("group"),
         )
         .join(Campaign, Campaign.c.id == part.campaign_id)
         .where(part.uncollected > 0)

@@ -10,6 +10,7 @@ from cigri.jdl.backend_options import BackendWords
 from cigri.jdl.checkpoint import CheckpointOrNone
 from cigri.jdl.inputs import Inputs
 from cigri.jdl.outputs import CollectOutputs, CollectSettings, Outputs
+from cigri.jdl.outputs_mode import OutputsModeOrNone
 from cigri.jdl.resources import JobResources
 from cigri.jdl.task_inputs import TaskInputsOrNone
 from cigri.jdl.value_types import (
@@ -73,6 +74,7 @@ class ClusterSettings(BaseModel):
     task_inputs: TaskInputsOrNone = None
     outputs: Annotated[Outputs, Field(validation_alias=AliasChoices("outputs", "output_file"))] = ()
     collect: CollectOutputs = CollectSettings()
+    outputs_mode: OutputsModeOrNone = None
     temporal_grouping: BooleanField = True
     dimensional_grouping: BooleanField = True
     keep_tmp: BooleanField = False

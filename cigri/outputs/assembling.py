@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from cigri.errors import CigriError
 from cigri.formats.units import MEGABYTE, as_size
+from cigri.identity.file_sharing import FileSharing
 from cigri.outputs.brought import OutputFile
 from cigri.outputs.confined_directory import ConfinedDirectory
 from cigri.outputs.destination import OutputDestination
@@ -42,12 +43,13 @@ class ExistingDirectory(NamedTuple):
 class OutputAssembler:
     """Of one campaign, in one place."""
 
-    def __init__(self, destination: OutputDestination, campaign_id: int) -> None:
-        """Raise OutputNotWritable where it cannot be made."""
+    def __init__(self, destination: OutputDestination, campaign_id: int, shared: FileSharing | None = None) -> None:
+        """Raise OutputNotWritable where it cannot be made, NoSuchGroup where it cannot be shared."""
+        self._sharing = shared.require_group() if shared else None
         self._destination = destination
         self._stage = f".cigri-{campaign_id}"
         with _as_not_written(destination.root):
-            self._target = ConfinedDirectory(destination.root, open_directory(destination.root))
+            self._target = ConfinedDirectory(destination.root, open_directory(destination.root, self._sharing))
 
     def close(self) -> None:
         """Of no use any more."""
@@ -116,12 +118,15 @@ class OutputAssembler:
         """Give them their names, whole and on the disk; raise OutputNotWritable where something is in the way."""
         with _as_not_written(self._destination.root):
             self._note(tasks)
+            if self._sharing is not None:
+                for task in tasks:
+                    self._target.share_all(self._aside(task), self._sharing)
             self._target.sync()
             for task in tasks:
                 name = self._destination.name(task.number)
                 if (old := self.standing([task.number]).get(task.number)) is not None and old.attempt is not None:
                     self._target.move_directory(name, f"{name}.attempt-{old.attempt}")
-                self._target.move_directory(self._aside(task), name)
+                self._target.move_directory(self._aside(task), name, self._sharing)
             self._target.sync()
 
     def tidy(self) -> None:

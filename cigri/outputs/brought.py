@@ -4,7 +4,7 @@ import errno
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from hashlib import sha256
@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from cigri.errors import UsageError
 from cigri.formats.untrusted_text import escape_line
+from cigri.identity.file_sharing import GroupSharing
 from cigri.outputs.confined_directory import ConfinedDirectory
 
-LIST = ".gridget"
+LIST, MADE_BY_US, IS_SHARED = ".gridget", "made", "shared"
 NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)  # of file systems that have none
 NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 
@@ -68,8 +69,12 @@ DownloadedItem = Output | OutputFile
 
 
 @contextmanager
-def reserve(place: Path) -> Iterator[None]:
-    """Keep a directory, made where it does not exist, for this program; raise UsageError while another has it."""
+def reserve(place: Path) -> Iterator[bool]:
+    """Keep a directory for this program, which is made where it does not exist (then True).
+
+    Raise UsageError while another has it.
+    """
+    is_new = not place.is_dir()
     target = ConfinedDirectory(place)
     try:
         with open(target.open(LIST, os.O_RDWR | os.O_CREAT), "rb") as file:
@@ -82,7 +87,7 @@ def reserve(place: Path) -> Iterator[None]:
             except OSError as error:
                 if error.errno not in NO_LOCKS:
                     raise
-            yield
+            yield is_new
     finally:
         target.close()
 
@@ -90,20 +95,34 @@ def reserve(place: Path) -> Iterator[None]:
 class Brought:
     """A file lies there under its name only when it is whole; until then under another, to go on from there."""
 
-    def __init__(self, place: Path, campaign_id: int, submitted_at: datetime) -> None:
-        """Made where it does not exist; raise UsageError where it holds the outputs of another campaign."""
+    def __init__(self, place: Path, campaign_id: int, submitted_at: datetime, *, is_new: bool = False) -> None:
+        """Made where it does not exist; raise UsageError where it holds the outputs of another campaign.
+
+        `is_new`: we have made the directory itself, just now.
+        """
         self.place = place
         self._target = ConfinedDirectory(place)
         owner = {"campaign": campaign_id, "submitted": submitted_at.isoformat()}
         lines = self._read()
         if not lines:
-            self._write(owner)
-        elif lines[0] != owner:
+            self._write({**owner, MADE_BY_US: is_new})
+        elif lines[0] | {MADE_BY_US: None} != owner | {MADE_BY_US: None}:
             raise UsageError(f"{place} holds the outputs of another campaign; name another directory")
+        is_made = bool(lines[0].get(MADE_BY_US)) if lines else is_new
+        self._is_ours = is_made and not any(IS_SHARED in line for line in lines)
+        self._shared: Mapping[int, GroupSharing] = {}
         self._known: dict[str, tuple[int, int]] = {}
         self._files: dict[int, set[str]] = {}
-        for line in lines[1:]:
+        for line in (line for line in lines[1:] if IS_SHARED not in line):
             self._keep(str(line["name"]), (int(str(line["attempt"])), int(str(line["size"]))))
+
+    def share(self, shared: Mapping[int, GroupSharing]) -> None:
+        """With whom files of tasks are shared that are finished from now on; the directory as the first of them."""
+        self._shared = shared
+        if shared and self._is_ours:
+            self._target.share_root(next(iter(shared.values())))
+            self._write({IS_SHARED: True})  # once: what its user makes of it then stays
+            self._is_ours = False
 
     def holds(self, thing: DownloadedItem) -> bool:
         """Is it here, whole? What was empty may have no file."""
@@ -145,13 +164,16 @@ class Brought:
 
     def finish(self, thing: DownloadedItem, size: int) -> None:
         """All of it is written; FileExistsError where somebody else has put something in its place."""
+        sharing = self._shared.get(thing.number)
+        if sharing is not None and (size or thing.is_file_though_empty):
+            self._target.share_file(thing.part, sharing)
         if not size and not thing.is_file_though_empty:
             self._note(thing, size)
             self._target.remove(thing.part)
             self._target.remove(thing.name)
-        elif thing.name in self._known or not self._link(thing):
+        elif thing.name in self._known or not self._link(thing, sharing):
             self._note(thing, size)  # first: what is not in the list is not ours
-            self._target.move(thing.part, thing.name)
+            self._target.move(thing.part, thing.name, sharing)
         else:
             self._note(thing, size)
             self._target.remove(thing.part)
@@ -164,12 +186,12 @@ class Brought:
             self._write({"name": name, "attempt": 0, "size": -1})
             self._keep(name, (0, -1))
 
-    def _link(self, thing: DownloadedItem) -> bool:
+    def _link(self, thing: DownloadedItem, sharing: GroupSharing | None) -> bool:
         """In its place beside its other name, by which it is known as ours; False where files have one name only."""
         if self._target.is_same(thing.name, thing.part):
             return True
         try:
-            self._target.link(thing.part, thing.name)
+            self._target.link(thing.part, thing.name, sharing)
         except FileExistsError:
             raise
         except OSError as error:

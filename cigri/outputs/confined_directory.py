@@ -1,6 +1,6 @@
 """The directory that outputs are brought to: whatever names come from clusters, nothing is written outside of it.
 
-What is made in it is its owner's alone.
+What is made in it is its owner's alone, unless it is shared.
 Each step of a path is opened in the directory before it, and no link is followed.
 """
 
@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from cigri.private_files import PRIVATE_DIRECTORY, PRIVATE_FILE, make_private_directory
+from cigri.identity.file_sharing import GroupSharing
+from cigri.private_files import PRIVATE_FILE, make_private_directory, make_step
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -57,14 +58,14 @@ class ConfinedDirectory:
         first, second = self.find(name), self.find(other)
         return bool(first and second and os.path.samestat(first, second))
 
-    def link(self, name: str, other: str) -> None:
+    def link(self, name: str, other: str, sharing: GroupSharing | None = None) -> None:
         """A second name for a file at the top; FileExistsError where something stands there."""
-        with self._above(other, makes=True) as (above, last):
+        with self._above(other, makes=True, sharing=sharing) as (above, last):
             os.link(name, last, src_dir_fd=self._root, dst_dir_fd=above, follow_symlinks=False)
 
-    def move(self, name: str, other: str) -> None:
+    def move(self, name: str, other: str, sharing: GroupSharing | None = None) -> None:
         """A file at the top to another name, over what stands there."""
-        with self._above(other, makes=True) as (above, last):
+        with self._above(other, makes=True, sharing=sharing) as (above, last):
             os.replace(name, last, src_dir_fd=self._root, dst_dir_fd=above)
 
     def remove(self, name: str) -> None:
@@ -76,10 +77,34 @@ class ConfinedDirectory:
             with suppress(OSError), self._above(name) as (above, last):
                 os.rmdir(last, dir_fd=above)
 
-    def move_directory(self, name: str, other: str) -> None:
+    def move_directory(self, name: str, other: str, sharing: GroupSharing | None = None) -> None:
         """It gets another name, unless something but an empty directory has it."""
-        with self._above(name) as (above, last), self._above(other, makes=True) as (beside, new):
+        with self._above(name) as (above, last), self._above(other, makes=True, sharing=sharing) as (beside, new):
             os.rename(last, new, src_dir_fd=above, dst_dir_fd=beside)
+
+    def share_root(self, sharing: GroupSharing) -> None:
+        """The directory itself, not what is in it."""
+        sharing.share(self._root, is_directory=True)
+
+    def share_file(self, name: str, sharing: GroupSharing) -> None:
+        """A plain file of ours."""
+        descriptor = self.open_below(name, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            sharing.share(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def share_all(self, name: str, sharing: GroupSharing) -> None:
+        """A directory, and what is in it, which nobody else has had access to."""
+        with self._above(name) as (above, last):
+            for _, _, files, folder in os.fwalk(last, topdown=False, dir_fd=above, onerror=_raise):
+                for file in files:
+                    descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+                    try:
+                        sharing.share(descriptor)
+                    finally:
+                        os.close(descriptor)
+                sharing.share(folder, is_directory=True)
 
     def names(self, name: str) -> list[str]:
         """What lies in a directory; nothing where there is none."""
@@ -128,16 +153,18 @@ class ConfinedDirectory:
             raise OSError(number, os.strerror(number))
 
     @contextmanager
-    def _above(self, name: str, *, makes: bool = False) -> Iterator[tuple[int, str]]:
-        """The directory that a file stands in, and its name there."""
+    def _above(
+        self, name: str, *, makes: bool = False, sharing: GroupSharing | None = None
+    ) -> Iterator[tuple[int, str]]:
+        """The directory that a file stands in, and its name there; `sharing`: of those that are made on the way."""
         *steps, last = name.split("/")
         opened = [self._root]
         try:
             for step in steps:
-                if makes:
-                    with suppress(FileExistsError):
-                        os.mkdir(step, PRIVATE_DIRECTORY, dir_fd=opened[-1])
+                is_new = makes and make_step(opened[-1], step)
                 opened.append(os.open(step, FOLDER | os.O_CLOEXEC, dir_fd=opened[-1]))
+                if is_new and sharing is not None:
+                    sharing.share(opened[-1], is_directory=True)
             yield opened[-1], last
         finally:
             for descriptor in opened[1:]:

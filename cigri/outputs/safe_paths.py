@@ -6,7 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from cigri.errors import CigriError
-from cigri.private_files import PRIVATE_DIRECTORY
+from cigri.identity.file_sharing import GroupSharing
+from cigri.private_files import make_step
 
 STEP = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 MOST_LINKS = 40
@@ -17,8 +18,10 @@ class UnsafePath(CigriError):
     """Somebody else's link stands on it."""
 
 
-def open_directory(place: Path) -> int:
+def open_directory(place: Path, sharing: GroupSharing | None = None) -> int:
     """A descriptor of it, made where it does not exist. Links are followed that are our own, or root's.
+
+    `sharing`: with whom the directories are shared that are made.
 
     Raise UnsafePath, or OSError.
     """
@@ -28,7 +31,7 @@ def open_directory(place: Path) -> int:
         while steps:
             step = steps.pop()
             try:
-                below = _enter(at, step)
+                below = _enter(at, step, sharing)
             except OSError as error:
                 if error.errno not in NO_STEP or (links := links + 1) > MOST_LINKS:
                     raise
@@ -43,12 +46,18 @@ def open_directory(place: Path) -> int:
     return at
 
 
-def _enter(at: int, step: str) -> int:
+def _enter(at: int, step: str, sharing: GroupSharing | None) -> int:
     with suppress(FileNotFoundError):
         return os.open(step, STEP, dir_fd=at)
-    with suppress(FileExistsError):
-        os.mkdir(step, PRIVATE_DIRECTORY, dir_fd=at)
-    return os.open(step, STEP, dir_fd=at)
+    is_new = make_step(at, step)
+    made = os.open(step, STEP, dir_fd=at)
+    if is_new and sharing is not None:
+        try:
+            sharing.share(made, is_directory=True)
+        except OSError:
+            os.close(made)
+            raise
+    return made
 
 
 def _read_link(at: int, step: str, place: Path) -> str:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from cigri.formats.units import as_clock
+from cigri.identity.file_sharing import FileSharing
 from cigri.shell.words import OutputPattern, ShellWord
 from cigri.wrapper.feature_settings import FeatureSpec, features_header
 from cigri.wrapper.input_cache import SUM_OF, CachedFile
@@ -94,7 +95,10 @@ class JobSpec:
 
 @dataclass(frozen=True)
 class BatchSpec:
-    """A batch to be written to a cluster; all in it is literal. `collects_always`: also what failed tasks wrote."""
+    """A batch to be written to a cluster; all in it is literal. `collects_always`: also what failed tasks wrote.
+
+    `sharing`: with whom directories are shared that are made for tasks to run in.
+    """
 
     grid_key: str  # [A-Za-z0-9_-] only
     campaign_id: int
@@ -114,6 +118,7 @@ class BatchSpec:
     amounts: Mapping[str, int] = field(default_factory=dict)  # what each task is given, by the name of the resource
     keep_tmp: bool = False
     collects_always: bool = False
+    sharing: FileSharing | None = None
     inputs: Mapping[str, CachedFile] = field(default_factory=dict)  # by the name that they have for tasks
     replaced: Mapping[str, Sequence[CachedFile]] = field(default_factory=dict)  # what had these names before
 
@@ -173,9 +178,9 @@ umask "$cigri_umask"
 
 
 @cache
-def wrapper_text(*parts: str, has_outputs: bool = False) -> str:
+def wrapper_text(*parts: str, has_outputs: bool = False, is_shared: bool = False) -> str:
     """The wrapper and the parts before it, the same in every job of the kind."""
-    whole = (*parts, "job", *(["outputs"] if has_outputs else []), "start")
+    whole = (*parts, "job", *(["outputs"] if has_outputs else []), *(["sharing"] if is_shared else []), "start")
     text = "".join(files(__package__).joinpath(f"{part}.sh").read_text(encoding="utf-8") for part in whole)
     return text.replace(RECORDS, RECORDS_OUTPUTS) if has_outputs else text
 
@@ -197,7 +202,8 @@ def _contents(plan: BatchSpec, prelude: str) -> dict[str, str]:
         if plan.checkpoint:
             raise ValueError("tasks that run side by side cannot be asked for checkpoints")
         parts.append("side")
-    contents = {"job": _header(plan, chunk, prelude) + wrapper_text(*parts, has_outputs=plan.has_outputs)}
+    wrapper = wrapper_text(*parts, has_outputs=plan.has_outputs, is_shared=plan.sharing is not None)
+    contents = {"job": _header(plan, chunk, prelude) + wrapper}
     for part, texts in branches.items():
         contents[f"tasks.{part}"] = "case $CIGRI_INDEX in\n" + "".join(texts) + "esac\n"
     if plan.script is not None:
@@ -278,7 +284,7 @@ cigri_environment() {{
 cigri_nodes() {{ printf '%s\\n' "$CIGRI_NODE"; }}
 unset CIGRI_CHECKPOINT CIGRI_INDEX CIGRI_NODE CIGRI_NODE_FILE CIGRI_REMOTE_ID CIGRI_SCRATCH cigri_epoch
 unset cigri_features cigri_notice cigri_space cigri_umask
-{features_header(plan.features)}{_collecting(plan)}\
+{features_header(plan.features)}{_collecting(plan)}{_sharing(plan)}\
 {SUM_OF if plan.has_inputs else ""}\
 {_inputs_text("each", plan.inputs, plan.replaced) if plan.has_inputs else ""}\
 {prelude}
@@ -308,6 +314,13 @@ def _signalling(plan: BatchSpec) -> str:
 
 def _collecting(plan: BatchSpec) -> str:
     return f"cigri_always={'1' if plan.collects_always else ''}\n" if plan.has_outputs else ""
+
+
+def _sharing(plan: BatchSpec) -> str:
+    if plan.sharing is None:
+        return ""
+    special = "2" if plan.sharing.group else "0"  # what is made in a directory of a group is the group's
+    return f"cigri_mode={special}{plan.sharing.directory_mode:03o} cigri_given={shlex.quote(plan.sharing.group)}\n"
 
 
 def _settings(environment: Mapping[str, str]) -> list[str]:

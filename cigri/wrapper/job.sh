@@ -223,6 +223,7 @@ cigri_run() { # in the child: assignments, "--", program, arguments
     done
     shift
     umask "$cigri_umask"
+    [ -z "$cigri_note" ] || printf 'cigri: %s\n' "$cigri_note" >&2
     case $1 in
     -*) "$@" ;; # "exec" of old shells knows no "--"
     *) exec "$@" ;;

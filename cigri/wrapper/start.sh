@@ -1,4 +1,4 @@
-unset CIGRI_JOB_ID cigri_caught cigri_fresh cigri_halted cigri_is_spread cigri_minder cigri_missed cigri_mute cigri_pid
+unset CIGRI_JOB_ID cigri_caught cigri_fresh cigri_halted cigri_is_spread cigri_minder cigri_missed cigri_mute cigri_note cigri_pid
 unset cigri_scratch cigri_stopped cigri_watch cigri_worker
 cigri_dir=$1 cigri_position=0 cigri_status=0 cigri_written=0
 cigri_umask=${cigri_umask:-$(umask)} # which tasks get; what the wrapper makes is the account's alone

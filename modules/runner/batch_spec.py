@@ -65,6 +65,7 @@ def plan_batch(
         amounts=_amounts(each),
         keep_tmp=settings.keep_tmp and launch.kind is JobKind.TASKS,
         collects_always=settings.collect.when == "end",
+        sharing=settings.outputs_mode.sharing if settings.outputs_mode else None,
         inputs=_inputs(settings) if launch.kind is JobKind.TASKS else {},
         replaced={name: [CachedFile(*old) for old in had] for name, had in launch.replaced.items()},
     )

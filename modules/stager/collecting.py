@@ -19,6 +19,7 @@ from cigri.flow.parcels import (
 )
 from cigri.formats.id_ranges import as_ranges
 from cigri.formats.units import MEGABYTE
+from cigri.identity.file_sharing import sharing_of
 from cigri.outputs.assembling import OutputAssembler
 from cigri.outputs.downloading import OutputDownloader, PendingTaskFiles, TaskWithOutputs
 from cigri.outputs.store import destination_of
@@ -74,7 +75,8 @@ class _Collector:
 
     def collect(self) -> PassReport:
         """The oldest first. Raise what keeps others from coming, too, or where something is in their way."""
-        with closing(OutputAssembler(self._destination, self._share.campaign_id)) as landing:
+        shared = sharing_of(self._share.mode, self._share.group) if self._is_delivered else None
+        with closing(OutputAssembler(self._destination, self._share.campaign_id, shared)) as landing:
             behind = None
             while self.report["bytes collected"] < TURN_OF_CAMPAIGN:
                 with self._tools.database.begin() as conn:

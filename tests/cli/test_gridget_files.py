@@ -12,6 +12,7 @@ from cigri.outputs.brought import LIST, Brought, OutputFile
 from tests.cli.at_work import run_campaign
 from tests.cli.running import Run
 from tests.factories import NOON
+from tests.groups import access, other_group
 
 COMMAND = gridget
 PROGRAM = """sh -c 'mkdir log; echo $0 >result.h5; echo a$0 >log/a.txt; : >log/b.txt; : >other' {index}"""
@@ -58,6 +59,42 @@ def test_files_come_by_number_and_once(run: Run, database: Database, tmp_path: P
     assert contents(tmp_path / "named") == expected(2)
     assert run(campaign, "streams", "--stdout").status == 0
     assert contents(tmp_path / "streams") == {}
+
+
+@pytest.mark.usefixtures("both_ways", "cluster")
+def test_what_is_shared_is_the_groups_whatever_the_umask(run: Run, database: Database, tmp_path: Path) -> None:
+    group = other_group()
+    share = {"mode": "0640", "group": group.gr_name}
+    campaign = run_campaign(database, f"{PROGRAM[:-9]}; echo hi' {{index}}", 2, outputs_mode=share, **OUTPUTS)
+    place = tmp_path / "results"
+    (tmp_path / "early").mkdir(0o700)
+    before = os.umask(0o077)
+    try:
+        assert run(campaign, "results").status == 0
+        assert run(campaign, "early").status == 0
+    finally:
+        os.umask(before)
+    for made in (place, place / "1", place / "1" / "log"):
+        assert access(made) == (0o750, group.gr_gid), made
+    for file in (place / "1.out", place / "1" / "result.h5", place / "1" / "log" / "b.txt"):
+        assert access(file) == (0o640, group.gr_gid), file
+    assert access(place / LIST)[0] == 0o600
+    assert access(tmp_path / "early")[0] == 0o700, "what was there keeps its mode"
+    place.chmod(0o700)
+    (place / "1.out").unlink()
+    assert run(campaign, "results").status == 0
+    assert access(place)[0] == 0o700, "what its user makes of it stays"
+
+
+@pytest.mark.usefixtures("both_ways", "cluster")
+def test_a_group_that_is_unknown_here_is_told_and_gets_nothing(run: Run, database: Database, tmp_path: Path) -> None:
+    share = {"mode": "0640", "group": "nobody-knows-it"}
+    campaign = run_campaign(database, PROGRAM, 2, outputs_mode=share, **OUTPUTS)
+    told = run(campaign, "results")
+    assert told.status == 0
+    assert told.err.count("there is no group nobody-knows-it on this host: what comes is yours alone\n") == 1
+    assert contents(tmp_path / "results") == expected(0, 1)
+    assert {access(made)[0] for made in (tmp_path / "results").rglob("*")} == {0o700, 0o600}
 
 
 @pytest.mark.usefixtures("both_ways", "cluster")

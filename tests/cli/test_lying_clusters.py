@@ -15,7 +15,7 @@ from cigri.outputs.brought import Brought
 from cigri.states import TaskState
 from tests.factories import NOON
 
-TASK = TaskOutputSummary(0, 1, TaskState.DONE, "dahu", 2, 6, False, None)
+TASK = TaskOutputSummary(0, 1, TaskState.DONE, "dahu", 2, 6, False, None, None, None)
 """Two files of 6 bytes in all."""
 MANY = 100
 

@@ -13,6 +13,7 @@ from cigri.jdl import ClusterSettings, directory, parse
 from cigri.jdl.checkpoint import CheckpointSettings
 from cigri.jdl.command import OWN_DIRECTORY, CommandTemplate, manual_command
 from cigri.jdl.outputs import CollectSettings
+from cigri.jdl.outputs_mode import OutputsMode
 from cigri.shell.words import OutputPattern
 
 
@@ -67,6 +68,11 @@ def settings(**fields: Any) -> ClusterSettings:
         ("outputs", ["result.h5", "./log//[a-c]*.t?t", "result.h5", "a/"], ("result.h5", "log/[a-c]*.t?t", "a")),
         ("outputs", "one", ("one",)),
         ("collect", {"when": "end"}, CollectSettings(when="end")),
+        ("outputs_mode", " 640 ", OutputsMode(mode="0640")),
+        ("outputs_mode", True, OutputsMode(mode="0640")),
+        ("outputs_mode", False, None),
+        ("outputs_mode", {"mode": "0664", "group": "astro-ph"}, OutputsMode(mode="0664", group="astro-ph")),
+        ("outputs_mode", {"group": "astro"}, OutputsMode(mode="0640", group="astro")),
     ],
 )
 def test_values_as_they_are_written_and_kept(field: str, value: object, stored: object) -> None:
@@ -211,6 +217,21 @@ def test_settings_survive_json() -> None:
         ("collect", {"max": 0}, "collect.max: expected an amount"),
         ("collect", {"max": "7 d"}, "collect.max: expected an amount of memory or disk"),
         ("collect", {"keep": "10 MB"}, "collect.keep: expected a duration"),
+        ("outputs_mode", 640, "expected a mode as text, not 640 (for example"),
+        ("outputs_mode", "u=rw,g=r", "outputs_mode.mode: expected a mode of three octal digits"),
+        ("outputs_mode", "0689", "expected a mode of three octal digits"),
+        ("outputs_mode", "", "expected a mode of three octal digits"),
+        ("outputs_mode", "4640", "4640 sets setuid, setgid or the sticky bit (begin it with 0)"),
+        ("outputs_mode", "2640", "sets setuid, setgid"),
+        ("outputs_mode", "0666", "0666 lets everybody write (name a group, and a mode as 0660)"),
+        ("outputs_mode", "0662", "lets everybody write"),
+        ("outputs_mode", "0750", "0750 makes files programs"),
+        ("outputs_mode", "0440", "keeps yourself from reading or writing"),
+        ("outputs_mode", "0604", "lets others do what your group may not"),
+        ("outputs_mode", "0620", "write what it cannot read"),
+        ("outputs_mode", {"group": "1000"}, "outputs_mode.group: expected the name of a group"),
+        ("outputs_mode", {"group": "-R"}, "expected the name of a group"),
+        ("outputs_mode", {"owner": "me"}, "'owner' is unknown here"),
         ("test_mode", "maybe", "expected true or false"),
     ],
 )

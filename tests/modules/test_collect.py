@@ -25,6 +25,7 @@ from modules import janitor, stager
 from modules.stager import cluster_files, collecting
 from tests.factories import NOON
 from tests.grid import Grid
+from tests.groups import access, other_group
 
 PROGRAM = 'mkdir log; echo "$CIGRI_TASK_NUMBER" >result; echo a >log/a.txt; : >log/b.txt; : >other'
 OUTPUTS = ["result", "log/*.txt"]
@@ -99,6 +100,34 @@ def test_outputs_come_to_where_their_user_wants_them(local: Grid, tmp_path: Path
     assert counted(local) == (0, 0, 3, 0)
     assert [path.name for path in (place / ".cigri-1").iterdir()] == ["made"]
     local.assert_sane()
+
+
+def test_outputs_are_shared_as_their_campaign_says(local: Grid, tmp_path: Path) -> None:
+    group = other_group()
+    submit(local, tmp_path / "results", 1, outputs_mode={"mode": "0664", "group": group.gr_name})
+    local.run_to_end()
+    place = tmp_path / "results"
+    assert {access(made) for made in (place, place / "0", place / "0" / "log")} == {(0o775, group.gr_gid)}
+    assert access(place / "0" / "log" / "a.txt") == (0o664, group.gr_gid)
+    assert access(place / ".cigri-1")[0] == 0o700
+
+
+def test_a_group_that_is_unknown_to_the_grid_is_an_event(local: Grid, tmp_path: Path) -> None:
+    submit(local, tmp_path / "results", 1, outputs_mode={"group": "nobody-knows-it"})
+    local.run_until(lambda: events(local, "OUTPUTS_NOT_COLLECTED"))
+    (event,) = events(local, "OUTPUTS_NOT_COLLECTED")
+    assert event["message"] == "outputs_mode: there is no group nobody-knows-it on this host"
+    assert not (tmp_path / "results").exists()
+
+
+def test_in_the_grids_store_all_is_the_grids_alone(
+    local: Grid, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cigri.outputs.store.may_deliver", lambda _user: False)
+    local.tune("outputs", directory=(store := tmp_path / "store"))
+    submit(local, tmp_path / "results", 1, outputs_mode="0644")
+    local.run_to_end()
+    assert {access(made)[0] for made in (store, *store.rglob("*"))} == {0o700, 0o600}
 
 
 def test_a_place_is_made_of_the_number_wherever_it_stands(local: Grid, tmp_path: Path) -> None:

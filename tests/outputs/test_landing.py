@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from cigri.identity.file_sharing import FileSharing, NoSuchGroup
 from cigri.outputs.assembling import ExistingDirectory, OutputAssembler, OutputNotWritable
 from cigri.outputs.brought import OutputFile
 from cigri.outputs.destination import read_destination, resolve_destinations
 from cigri.outputs.downloading import TaskWithOutputs
 from cigri.outputs.safe_paths import UnsafePath, open_directory
+from tests.groups import access, other_group
 
 TASK = TaskWithOutputs(7, 1, 1, 4)
 FILE = OutputFile(7, 1, b"log/a")
@@ -39,6 +41,39 @@ def test_nothing_is_seen_before_it_is_whole(landing: OutputAssembler, tmp_path: 
     assert land(landing)
     assert (tmp_path / "results" / "7" / "log" / "a").read_bytes() == b"abcd"
     assert landing.standing([7, 8]) == {7: ExistingDirectory(1)}
+
+
+def test_what_is_shared_is_whole_before_others_reach_it(tmp_path: Path) -> None:
+    group = other_group()
+    shared = FileSharing(0o640, group.gr_name)
+    landing = OutputAssembler(read_destination(f"{tmp_path}/deep/results/{{number}}/out"), 3, shared)
+    landing.begin(TASK)
+    landing.add(FILE, 0, b"abcd")
+    assert access(tmp_path / "deep" / "results" / ".cigri-3")[0] == 0o700, "what is not whole is nobody's else"
+    assert landing.is_whole(TASK)
+    landing.settle([TASK])
+    landing.close()
+    place, gid = tmp_path / "deep" / "results", group.gr_gid
+    for made in (tmp_path / "deep", place, place / "7", place / "7" / "out", place / "7" / "out" / "log"):
+        assert access(made) == (0o750, gid), made
+    assert access(place / "7" / "out" / "log" / "a") == (0o640, gid)
+    assert access(place / ".cigri-3")[0] == 0o700
+    assert access(place / ".cigri-3" / "made")[0] == 0o600
+
+
+def test_a_directory_that_was_there_keeps_its_mode(tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir(0o700)
+    landing = OutputAssembler(read_destination(f"{tmp_path}/results/{{number}}"), 3, FileSharing(0o644))
+    assert land(landing)
+    landing.close()
+    assert access(tmp_path / "results")[0] == 0o700
+    assert access(tmp_path / "results" / "7")[0] == 0o755
+
+
+def test_a_group_that_is_unknown_here_gets_nothing(tmp_path: Path) -> None:
+    with pytest.raises(NoSuchGroup, match="there is no group nobody-knows-it on this host"):
+        OutputAssembler(read_destination(f"{tmp_path}/results/{{number}}"), 3, FileSharing(0o640, "nobody-knows-it"))
+    assert not (tmp_path / "results").exists()
 
 
 def test_another_attempt_stands_beside_the_one_before(landing: OutputAssembler, tmp_path: Path) -> None:

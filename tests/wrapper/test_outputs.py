@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from cigri.identity.file_sharing import FileSharing
 from cigri.shell.words import OutputPattern, ShellWord
 from cigri.wrapper import JobSpec, TaskSpec
 from cigri.wrapper.batch import wrapper_text
 from cigri.wrapper.records import TaskEndCause, parse_end
+from tests.groups import access, other_group
 
 from .cluster import Cluster, small_disk, until
 
 OWN = ShellWord("")
+TOUCH = (ShellWord("touch"), ShellWord("made"))
 RESULT, LOGS = OutputPattern("result.h5", is_name=True), OutputPattern("log/*.txt", is_name=False)
 WRITES = "mkdir log; printf 12345 >result.h5; printf 1 >log/a.txt; printf 2 >log/b.txt; : >log/c.dat; : >other"
 
@@ -69,6 +72,31 @@ def test_tasks_side_by_side_do_not_mix(cluster: Cluster) -> None:
     numbers = {record.position: record.task_id - 1001 for record in cluster.records()}
     assert len(numbers) == 12
     assert all(brought(cluster, at)["result.h5"] == str(number) for at, number in numbers.items())
+
+
+def test_a_directory_that_is_made_is_shared_and_one_that_was_there_is_not(cluster: Cluster) -> None:
+    group = other_group()
+    (cluster.home / "there").mkdir(0o700)
+    jobs = [JobSpec(1, 901, (TaskSpec(1000, 1, 1, TOUCH, directory=ShellWord("/there/deep//runs/", at_home=True)),))]
+    cluster.write(plan=replace(cluster.plan, jobs=jobs, sharing=FileSharing(0o640, group.gr_name)))
+    assert cluster.run().status == 0
+    there = cluster.home / "there"
+    assert access(there)[0] == 0o700
+    for made in (there / "deep", there / "deep" / "runs"):
+        assert access(made) == (0o2750, group.gr_gid)
+    assert access(there / "deep" / "runs" / "made")[1] == group.gr_gid, "what is made in it is the group's"
+    assert access(cluster.batch)[0] == 0o700
+    assert cluster.err() == ""
+
+
+def test_a_group_that_a_cluster_does_not_know_is_told_and_the_task_runs(cluster: Cluster) -> None:
+    jobs = [JobSpec(1, 901, (TaskSpec(1000, 1, 1, TOUCH, directory=ShellWord("/runs", at_home=True)),))]
+    cluster.write(plan=replace(cluster.plan, jobs=jobs, sharing=FileSharing(0o640, "nobody-knows-it")))
+    assert cluster.run().status == 0
+    assert access(cluster.home / "runs")[0] == 0o700
+    said = f"cigri: outputs_mode: {cluster.home}/runs on node7 stays yours alone: "
+    assert cluster.err().startswith(said)
+    assert "nobody-knows-it" in cluster.err()
 
 
 def test_from_a_directory_that_is_named_the_rest_stays(cluster: Cluster) -> None:

@@ -39,6 +39,8 @@ class OutputLocation(NamedTuple):
     removed_at: datetime | None
     is_delivered: bool
     to: str | None
+    mode: str | None
+    group: str | None
 
 
 def list_placed(
@@ -64,6 +66,8 @@ def list_placed(
             Parcel.c.removed_at,
             func.coalesce(Parcel.c.is_delivered, False).label("is_delivered"),
             CampaignCluster.c.settings["collect"]["to"].astext.label("to"),
+            CampaignCluster.c.settings["outputs_mode"]["mode"].astext.label("mode"),
+            CampaignCluster.c.settings["outputs_mode"]["group"].astext.label("group"),
         )
         .select_from(Task)
         .join(Attempt, and_(Attempt.c.task_id == Task.c.id, Attempt.c.number == shown))

@@ -18,6 +18,7 @@ from cigri.flow.campaigns import own_campaign
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.fair_share_usage import USED
 from cigri.flow.parcels import forget_awaited
+from cigri.flow.stored_outputs import forget_stored_outputs
 from cigri.identity.callers import Caller
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, EventLevel, JobState, Outcome
 from cigri.tables.campaigns import Bucket, Campaign, Completion, ForecastHistory
@@ -68,6 +69,7 @@ def list_leftovers(conn: Connection, days: float) -> list[LeftoverFiles]:
 def put_purged(conn: Connection, campaign_ids: Sequence[int]) -> None:
     """Note that the files of these campaigns are gone from all clusters; the wish for that is closed."""
     forget_awaited(conn, campaign_ids)
+    forget_stored_outputs(conn, campaign_ids)
     conn.execute(update(Campaign).where(Campaign.c.id.in_(campaign_ids)).values(purged_at=func.now()))
     close_events(conn, [PURGE], [f"campaign {campaign_id}" for campaign_id in campaign_ids], "janitor")
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, bindparam, delete, func, select, tuple_, update
+from sqlalchemy import BigInteger, Connection, and_, bindparam, delete, func, or_, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.dml import Update
 from sqlalchemy.sql.elements import ColumnElement
@@ -18,6 +18,8 @@ from sqlalchemy.types import TypeEngine
 
 from cigri.database import bound_values_table, id_list, interval, rows_as_json, values_table, wake
 from cigri.database.typed_rows import read_all
+from cigri.flow.stored_outputs import is_of_users
+from cigri.inputs.store import LEAST_PART
 from cigri.states import OPEN_CAMPAIGNS
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.jobs import Attempt, Batch, Job
@@ -116,14 +118,15 @@ def _put() -> Update:
         .where(DESTINATION.is_not(None))
     )
     new = insert(Parcel).from_select([*columns, "cluster_id", "ended_at"], wanted).on_conflict_do_nothing()
-    return _recounted(new.returning(row.campaign_id, row.cluster_id, row.bytes).cte("new"), awaited=1)
+    return _recounted(new.returning(row.campaign_id, row.cluster_id, row.files, row.bytes).cte("new"), awaited=1)
 
 
-def _recounted(parcels: CTE, *, awaited: int, collected: int = 0, lost: int = 0) -> Update:
+def _recounted(parcels: CTE, *, awaited: int, collected: int = 0, lost: int = 0, stored: int = 0) -> Update:
     """Shares with as many more of each kind as there are of these parcels, or as many fewer."""
     groups = (
         select(parcels.c.campaign_id, parcels.c.cluster_id)
         .add_columns(func.count().label("n"), func.sum(parcels.c.bytes).label("bytes"))
+        .add_columns(func.sum(parcels.c.bytes + LEAST_PART * parcels.c.files).label("taken"))
         .group_by(parcels.c.campaign_id, parcels.c.cluster_id)
         .subquery()
     )
@@ -136,6 +139,7 @@ def _recounted(parcels: CTE, *, awaited: int, collected: int = 0, lost: int = 0)
             uncollected_bytes=part.uncollected_bytes + awaited * groups.c.bytes,
             collected=part.collected + collected * groups.c.n,
             lost=part.lost + lost * groups.c.n,
+            stored_bytes=part.stored_bytes + stored * groups.c.taken,
         )
     )
 
@@ -247,7 +251,7 @@ def put_collected(conn: Connection, parcels: Sequence[AwaitedParcel], keep: floa
     What is not awaited any more, as its task is done again, is let alone.
     """
     values = {"collected_at": func.now(), "is_delivered": is_delivered, "remove_at": func.now() + interval(keep)}
-    return _settle(conn, parcels, values, {"collected": 1})
+    return _settle(conn, parcels, values, {"collected": 1, "stored": int(not is_delivered)})
 
 
 def put_lost(conn: Connection, parcels: Sequence[AwaitedParcel]) -> int:
@@ -269,7 +273,7 @@ def _settle(
         update(Parcel)
         .where(row.task_id == wanted.c.task_id, row.attempt == wanted.c.attempt, IS_STILL_AWAITED)
         .values(values)
-        .returning(row.campaign_id, row.cluster_id, row.bytes)
+        .returning(row.campaign_id, row.cluster_id, row.files, row.bytes)
         .cte("settled")
     )
     left = _recounted(settled, awaited=-1, **counted).returning(CampaignCluster.c.uncollected).cte("left_there")
@@ -330,17 +334,21 @@ def put_removed(conn: Connection, parcels: Sequence[KeptParcel]) -> None:
     conn.execute(gone.values(removed_at=func.now()))
 
 
-def put_outputs_wait(conn: Connection, most: int) -> None:
-    """Where more than so many bytes are uncollected, campaigns that collect get no new jobs."""
+def put_outputs_wait(conn: Connection, most: int, without_room: Sequence[str] = ()) -> None:
+    """Where more than so many bytes are uncollected, campaigns that collect get no new jobs.
+
+    Nor do those of users whose outputs have no room here: what waits of theirs keeps nobody else from having jobs.
+    """
     part = CampaignCluster.c
     other = CampaignCluster.alias("other")
     full = (
         select(other.c.cluster_id)
-        .where(other.c.uncollected > 0)
+        .join(Campaign, Campaign.c.id == other.c.campaign_id)
+        .where(other.c.uncollected > 0, Campaign.c.grid_user.not_in(without_room))
         .group_by(other.c.cluster_id)
         .having(func.sum(other.c.uncollected_bytes) > most)
     )
-    waits = and_(part.cluster_id.in_(full), DESTINATION.is_not(None))
+    waits = and_(or_(part.cluster_id.in_(full), is_of_users(without_room)), DESTINATION.is_not(None))
     open_ones = select(Campaign.c.id).where(Campaign.c.state.in_(OPEN_CAMPAIGNS))
     wrong = and_(part.campaign_id.in_(open_ones), part.outputs_wait != waits)
     conn.execute(update(CampaignCluster).where(wrong).values(outputs_wait=waits))

@@ -69,12 +69,13 @@ class OutputAssembler:
         """Nobody else writes there."""
         return False
 
-    def require_room(self, size: int) -> None:
-        """Raise OutputNotWritable where so many bytes have none, and something besides."""
+    def require_room(self, size: int, leave_free: int | None = None) -> None:
+        """Raise OutputNotWritable where so many bytes have none, and something besides: None is little."""
         with _as_not_written(self._destination.root):
             free = self._target.free()
-        if free < size + SPARE:
-            has = f"{as_size(free)} are free there"
+        spare = SPARE if leave_free is None else leave_free
+        if free < size + spare:
+            has = f"{as_size(free)} are free there, and {as_size(spare)} stay free"
             raise OutputNotWritable(f"{self._destination.root} has no room for {as_size(size)}: {has}")
 
     def begin(self, task: TaskWithOutputs) -> None:

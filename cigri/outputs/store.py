@@ -2,11 +2,14 @@
 
 import os
 import pwd
+from collections.abc import Iterable
 from pathlib import Path
 
 from cigri.outputs.destination import NUMBER, OutputDestination, read_destination
 from cigri.private_files import make_private_directory
 from cigri.settings.sections import Settings
+
+STORAGE_FULL = "STORAGE_FULL"
 
 
 def may_deliver(user: str) -> bool:
@@ -15,6 +18,11 @@ def may_deliver(user: str) -> bool:
         return pwd.getpwuid(os.geteuid()).pw_name == user
     except KeyError:
         return False
+
+
+def users_of_store(users: Iterable[str]) -> list[str]:
+    """Those of whom nothing can be written where they want it."""
+    return [user for user in users if not may_deliver(user)]
 
 
 def destination_of(settings: Settings, campaign_id: int, user: str, to: str) -> tuple[OutputDestination, bool]:

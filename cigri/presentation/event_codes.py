@@ -53,7 +53,7 @@ OF_THE_GRID = {
     "JOBS_LISTED_AGAIN": "a batch system lists jobs that are over; they are killed",
     "MODULE_FAILED": "a module failed in its last pass; its next pass is a new try",
     "MODULE_FAILED_IN_PART": "a module leaves campaigns out on which it fails",
-    "STORAGE_FULL": "the grid's disk has little room left (portal.leave_free): submissions and inputs are refused",
+    "STORAGE_FULL": "the grid's disk has little room left (portal.leave_free): what would take it is refused",
     "PROCESS_STALLED": "a process that makes passes is stopped or hangs, and may hold locks; it tells how to end it",
     "ADMISSION_RULE_BROKEN": "an admission rule raised, and campaigns are refused",
     "INVARIANT": "the janitor found a broken promise of the tables: `cigri doctor` shows it",

@@ -218,6 +218,7 @@ class OutputSettings(SettingsSection):
         gt=0,
         description="MB of outputs that wait on a cluster; above them campaigns that collect get no new jobs there",
     )
+    of_user: int = Field(100_000, gt=0, description="MB that all collected outputs of a user may have in the store")
 
 
 class PortalSettings(SettingsSection):
@@ -244,8 +245,8 @@ class PortalSettings(SettingsSection):
     leave_free: int = Field(
         500,
         ge=0,
-        description="MB that submissions and inputs leave free for the grid itself on the disks of the data directory, "
-        "the stores and $TMPDIR",
+        description="MB that submissions, inputs and outputs leave free for the grid itself on the disks of the data "
+        "directory, the stores and $TMPDIR",
     )
     operators: tuple[str, ...] = Field(
         (), description='who may operate the grid beside root and its own account: users, or "@group" for groups'

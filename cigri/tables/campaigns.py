@@ -97,7 +97,8 @@ class CampaignClusterColumns(TableColumns):
     are not known to be there. Of its parcels (parcels.py) there so many are `uncollected`, `collected` and `lost`;
     `outputs_wait`: the cluster gives it no new jobs before more of them have come. Of successful tasks, `profiled` have
     told what they used in `profiled_seconds`: seconds of processors (`cpu`), bytes read and written; in all, `most`.
-    The inputs in its settings are the version `inputs_version` of them: those before are in earlier_inputs.
+    The inputs in its settings are the version `inputs_version` of them: those before are in earlier_inputs. What was
+    collected takes `stored_bytes` in the grid's store.
     """
 
     campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
@@ -141,6 +142,7 @@ class CampaignClusterColumns(TableColumns):
     failed_sends: Named[int] = Column(server_default="0")
     idle_deaths: Named[int] = Column(server_default="0")
     inputs_version: Named[int] = Column(server_default="1")
+    stored_bytes: Named[int] = Column(server_default="0")
 
 
 CampaignCluster = table(
@@ -156,6 +158,7 @@ CampaignCluster = table(
     Index("ix_campaign_clusters_hours", "campaign_id", postgresql_where=FOLLOWS_HOURS),
     Index("ix_campaign_clusters_lacking", "campaign_id", postgresql_where="lacks_inputs"),
     Index("ix_campaign_clusters_collecting", "cluster_id", postgresql_where="uncollected > 0"),
+    Index("ix_campaign_clusters_stored", "campaign_id", postgresql_where="stored_bytes > 0 OR uncollected > 0"),
 )
 
 

@@ -5,7 +5,7 @@ from alembic import op
 from sqlalchemy.dialects import postgresql
 
 revision = "0070"
-down_revision = "0068"
+down_revision = "0069"
 branch_labels = None
 depends_on = None
 

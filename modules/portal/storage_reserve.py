@@ -10,11 +10,11 @@ from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.formats.units import MEGABYTE, as_size
 from cigri.inputs.store import directory_of
 from cigri.installation import free_space
-from cigri.outputs.store import output_store
+from cigri.outputs.store import STORAGE_FULL, output_store
 from cigri.states import EventLevel
 from modules.portal.settings_in_force import SettingsInForce
 
-STORAGE_FULL, SUBJECT = "STORAGE_FULL", "the grid's disk"
+SUBJECT = "the grid's disk"
 NOTHING_TAKEN = "nothing was taken; try later: whoever runs this grid is told, and makes room there"
 
 logger = logging.getLogger(__name__)

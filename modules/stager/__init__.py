@@ -14,8 +14,10 @@ from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.grid_identity import grid_key
 from cigri.flow.input_transfers import MissingInput, list_missing_inputs, put_complete
 from cigri.flow.parcels import CollectingCampaign, list_collecting, list_removable, put_outputs_wait
+from cigri.flow.stored_outputs import list_users_without_room
 from cigri.flow.task_places import list_lacked_by_tasks, put_furnished
 from cigri.formats.units import MEGABYTE
+from cigri.outputs.store import users_of_store
 from cigri.runtime.failure_isolation import isolated_visit
 from cigri.runtime.pass_context import PassContext, PassReport, combine_reports
 from modules.stager.collecting import collect_outputs
@@ -44,7 +46,9 @@ def run_once(tools: PassContext) -> PassReport:
         placed = place_tasks(conn, tools.settings)
     with tools.database.begin() as conn:
         complete, furnished = put_complete(conn), put_furnished(conn)
-        put_outputs_wait(conn, tools.settings.outputs.most * MEGABYTE)
+        limits = tools.settings.outputs
+        without_room = users_of_store(list_users_without_room(conn, limits.of_user * MEGABYTE))
+        put_outputs_wait(conn, limits.most * MEGABYTE, without_room)
         transfers = _list_transfers(conn)
         clusters = list_clusters(conn, "stager") if transfers.clusters else []
         key = grid_key(conn)

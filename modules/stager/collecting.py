@@ -27,6 +27,7 @@ from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.states import EventLevel
 from modules.stager.abandoned_outputs import is_larger, tell_lost
 from modules.stager.cluster_files import ClusterFiles, TransferTurn, TransferTurnEnded
+from modules.stager.store_room import StoreRoom
 
 logger = logging.getLogger(__name__)
 
@@ -70,6 +71,7 @@ class _Collector:
         self._destination, self._is_delivered = destination_of(tools.settings, share.campaign_id, share.user, share.to)
         largest = tools.settings.outputs.largest
         self._most = min(share.most or largest, largest) * MEGABYTE
+        self._store_room = StoreRoom(tools, share)
         self._in_the_way: list[int] = []
         self.report: PassReport = Counter()
 
@@ -110,14 +112,25 @@ class _Collector:
                 self._in_the_way.append(parcel.number)
         self._put_collected(here)
         for together in _batches(coming):
-            self._bring(landing, together)
+            if self._is_delivered:
+                landing.require_room(sum(parcel.bytes for parcel in together))
+                self._bring(landing, together)
+            else:
+                self._store(landing, together)
+
+    def _store(self, landing: OutputAssembler, parcels: Sequence[AwaitedParcel]) -> None:
+        """As many as their user may have in the store; raise StorageFull for the others."""
+        fitting = self._store_room.require_room(landing, parcels)
+        if fitting:
+            self._bring(landing, fitting)
+        if len(fitting) < len(parcels):
+            raise self._store_room.refused(parcels[len(fitting)])
 
     def _bring(self, landing: OutputAssembler, parcels: Sequence[AwaitedParcel]) -> None:
         """Parcels of one account."""
         tasks = {p.number: TaskWithOutputs(p.number, p.attempt, p.files, p.bytes) for p in parcels}
         for task in tasks.values():
             landing.begin(task)
-        landing.require_room(sum(task.bytes for task in tasks.values()))
         source = ClusterFiles(self._tools.gateway, self._cluster, self._key, self._share.campaign_id, parcels)
         awaited = [PendingTaskFiles(task, {}) for task in tasks.values()]
         turn = TransferTurn(TURN_OF_CLUSTER)

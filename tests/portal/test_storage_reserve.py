@@ -12,12 +12,13 @@ from sqlalchemy import select
 from cigri.database import Database
 from cigri.errors import DatabaseFull, StorageFull
 from cigri.inputs.store import InputStore
+from cigri.outputs.store import STORAGE_FULL
 from cigri.settings.sections import InputSettings, PortalSettings, Settings
 from cigri.tables.grid import Event
 from modules.portal import uploads
 from modules.portal.problem_details import status_of
 from modules.portal.settings_in_force import SettingsInForce
-from modules.portal.storage_reserve import STORAGE_FULL, StorageReserve
+from modules.portal.storage_reserve import StorageReserve
 from tests.factories import a_cluster
 from tests.portal.conftest import Answered, Serve, Served
 

@@ -219,6 +219,7 @@ class OutputSettings(SettingsSection):
         description="MB of outputs that wait on a cluster; above them campaigns that collect get no new jobs there",
     )
     of_user: int = Field(100_000, gt=0, description="MB that all collected outputs of a user may have in the store")
+    archive: int = Field(2_000, gt=0, description="MB that outputs in the store may have to be got as one tar file")
 
 
 class PortalSettings(SettingsSection):

@@ -2,6 +2,9 @@
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+IS_HEAD = "cigri.is_head"
+"""In the scope of such a request, for what would make much for nothing."""
+
 
 class HeadRequests:
     """An ASGI application in front of all others: routes are declared for GET alone."""
@@ -11,4 +14,4 @@ class HeadRequests:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_head = scope["type"] == "http" and scope["method"] == "HEAD"
-        await self._app({**scope, "method": "GET"} if is_head else scope, receive, send)
+        await self._app({**scope, "method": "GET", IS_HEAD: True} if is_head else scope, receive, send)

@@ -75,6 +75,13 @@ Every list comes in pages of `limit` rows, 10,000 at most:
 and is sent back as it came. Rows that come and go between two pages leave each other one told once. `found-tasks`
 says in `next` how it goes on. What is told as a whole has a bound, which its schema in `/openapi.json` says.
 
+`/api/v1/campaigns/ID/outputs.tar` is no JSON: the outputs of a campaign of yours that lie in the grid's store
+(`collect.to`, where the grid has an account of its own) as one tar file, named `campaign-ID/NUMBER/PATH`. It comes
+while it is made; one that is cut has not ended well. Two of them come to a user at a time. What has more than
+`outputs.archive` MB is refused with 409, and `gridget` brings it.
+
+    $ curl -s --unix-socket /run/cigri/portal.sock http://localhost/api/v1/campaigns/3/outputs.tar | tar -x
+
 ## How much at a time
 
 One user never stalls others. Whoever asks for more than this gets 503 (`TooManyRequests`) with `Retry-After`, and the

@@ -1,5 +1,5 @@
 """Where the outputs of tasks lie that have ended: those of the attempt that was a success, or else of the last.
-Read by: users.
+Read by: portal, users.
 """
 
 from collections.abc import Sequence
@@ -95,3 +95,37 @@ def _is_of_job() -> ColumnElement[bool]:
 def find_purged(conn: Connection, campaign_id: int) -> datetime | None:
     """When its files were removed from the clusters; None: they may lie there."""
     return conn.scalar(select(Campaign.c.purged_at).where(Campaign.c.id == campaign_id))
+
+
+class StoredAmount(NamedTuple):
+    """What lies of a campaign in the store of the grid."""
+
+    files: int
+    bytes: int
+
+
+def count_in_store(conn: Connection, campaign_id: int) -> StoredAmount:
+    """All of it that its tasks have brought."""
+    row = Parcel.c
+    files, size = func.coalesce(func.sum(row.files), 0), func.coalesce(func.sum(row.bytes), 0)
+    found = conn.execute(select(files, size).where(_is_in_store(campaign_id))).one()
+    return StoredAmount(int(found[0]), int(found[1]))
+
+
+def has_stored(conn: Connection, campaign_id: int) -> bool:
+    """Does anything of it lie there? By rows that are kept, however many tasks there are."""
+    part = CampaignCluster.c
+    stored = select(part.cluster_id).where(part.campaign_id == campaign_id, part.stored_bytes > 0)
+    return conn.execute(stored.limit(1)).first() is not None
+
+
+def list_in_store(conn: Connection, campaign_id: int, after: int, limit: int) -> list[int]:
+    """The numbers of tasks whose outputs lie there, in their order, behind one of them."""
+    stored = select(Task.c.number).join(Parcel, Parcel.c.task_id == Task.c.id).where(_is_in_store(campaign_id))
+    behind = stored.where(Task.c.campaign_id == campaign_id, Task.c.number > after)
+    return list(conn.scalars(behind.order_by(Task.c.number).limit(limit)))
+
+
+def _is_in_store(campaign_id: int) -> ColumnElement[bool]:
+    row = Parcel.c
+    return and_(row.campaign_id == campaign_id, row.collected_at.is_not(None), ~row.is_delivered)

@@ -3,6 +3,7 @@
 from fastapi import FastAPI
 
 from modules.portal.change_stream import ChangePoller, change_pages
+from modules.portal.output_archive import OutputArchives, archive_pages
 from modules.portal.pages.audit import audit_pages
 from modules.portal.pages.campaign import campaign_pages
 from modules.portal.pages.cluster_changes import cluster_change_pages
@@ -41,8 +42,9 @@ def add_to(app: FastAPI, services: PortalServices) -> None:
     """Serve them beside the API; call it when the API tells its problems already."""
     app.state.site = site = PageRenderer(services)
     app.state.change_poller = ChangePoller(services.database)
+    app.state.output_archives = OutputArchives(services.database, services.settings)
     app.add_middleware(SecurityHeaders)
     add_static(app)
-    for router in (*PAGES_OF_USERS, *PAGES_OF_OPERATORS, change_pages):
+    for router in (*PAGES_OF_USERS, *PAGES_OF_OPERATORS, change_pages, archive_pages):
         app.router.routes += router.routes
     error_pages.add_to(app, site)

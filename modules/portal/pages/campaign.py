@@ -43,6 +43,7 @@ from cigri.presentation.failure_groups import describe_outcome
 from cigri.presentation.inputs import SHOWN_DIGITS, were_replaced
 from cigri.states import TaskState
 from modules.portal.change_stream import stamp_of
+from modules.portal.output_archive import is_offered
 from modules.portal.parameter_limits import PlainNumber, PlainText
 from modules.portal.rendering.campaign_row import TaskStrip, bar, expected_end, strip_of, undecided_failures
 from modules.portal.rendering.description_text import LONGEST_DESCRIPTION, as_text, what_runs
@@ -163,6 +164,7 @@ def campaign_page(
         query=query,
         states=list(TaskState),
         sees=caller.sees(whole.campaign.user),
+        has_archive=is_offered(site, caller, whole.campaign),
         zoom=zoom,
         strip_query=f"?{urlencode(zoom._asdict())}" if zoom else "",
         next=None if found.next is None else query.address(after=found.next),

@@ -88,17 +88,19 @@ def kept_port(settings: "Settings") -> Path | None:
     return settings.data_directory / PORTAL_PORT if is_own else None
 
 
-def pages_address(settings: "Settings") -> str:
+def pages_address(settings: "Settings", label: str = "") -> str:
     """Where browsers reach the portal, as https://grid.example.org; "": nowhere.
 
-    What has a name is behind a proxy that speaks TLS; where no setting says anything an own grid has kept its port.
+    What has a name is behind a proxy that speaks TLS; where no setting says anything an own grid has kept its port. By
+    a label a browser reaches that at a name of its own, LABEL.localhost: cookies of a name go to all of its ports.
     """
     if settings.portal.names:
         return f"https://{settings.portal.names[0]}"
     if settings.portal.address:
         return f"http://{settings.portal.address}"
     try:
-        return f"http://127.0.0.1:{int((settings.data_directory / PORTAL_PORT).read_text())}"
+        host = f"{label}.localhost" if label else "127.0.0.1"
+        return f"http://{host}:{int((settings.data_directory / PORTAL_PORT).read_text())}"
     except (OSError, ValueError):
         return ""
 

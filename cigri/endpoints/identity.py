@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 USUAL_LIFE, LONGEST_LIFE = 30 * DAY, 90 * DAY
 TokenLife = Annotated[int, NumberBounds(1, LONGEST_LIFE)]
 LONGEST_COMMENT = 200  # characters
+BYTES_OF_OWN_NAME = 16
+"""Of the name at which a browser of an own grid keeps its session: nobody guesses it."""
 MAX_VALID_TOKENS = 100  # of a user
 USUAL_TOKENS = 1000  # in a page
 
@@ -120,7 +122,7 @@ def create_link(
     from cigri.installation import pages_address
 
     require_may_create_token(caller, scope, "sessions", "gridweb", for_root=for_root)
-    address = pages_address(settings)
+    address = pages_address(settings, secrets.token_hex(BYTES_OF_OWN_NAME))
     if not address:
         raise ConfigError(NO_PAGES)
     secret = secrets.token_urlsafe(32)

@@ -14,7 +14,7 @@ from cigri.errors import Forbidden
 from cigri.flow.browser_sessions import SessionRecord, find_session
 from cigri.identity.callers import Caller
 from cigri.identity.token_text import hash_of
-from modules.portal.origins import OWN_NAMES, SAME_ORIGIN, without_port
+from modules.portal.origins import SAME_ORIGIN, is_own_name
 
 COOKIE = "cigri-session"
 PROOF_FIELD, PROOF_HEADER = "proof", "X-CiGri-Proof"
@@ -66,7 +66,7 @@ def is_secret(text: str) -> bool:
 
 def _name(headers: Headers) -> str:
     """With this prefix browsers take it from no other host, and over TLS only."""
-    return COOKIE if without_port(headers.get("host", "")) in OWN_NAMES else f"__Host-{COOKIE}"
+    return COOKIE if is_own_name(headers.get("host", "")) else f"__Host-{COOKIE}"
 
 
 def _cookies(headers: Headers, name: str) -> list[str]:

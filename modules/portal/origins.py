@@ -15,6 +15,7 @@ SAME_ORIGIN = "same-origin"
 OF_A_PERSON = "none"
 """What they send of an address that somebody has typed."""
 
+_RANDOM_NAME = re.compile(r"[0-9a-f]{32}\.localhost")
 _NAME = re.compile(r"(?:(https?)://)?([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])(?::([0-9]{1,5}))?")
 _DEFAULT_PORTS = {"https": "443", "http": "80"}
 
@@ -55,6 +56,12 @@ def is_own_page(headers: Headers, origins: Collection[str]) -> bool:
     if headers.get("sec-fetch-site", OF_A_PERSON) not in (SAME_ORIGIN, OF_A_PERSON):
         return False
     return all(origin.lower() in origins for origin in headers.getlist("origin"))
+
+
+def is_own_name(host: str) -> bool:
+    """Is this host called so by itself? Browsers never ask anybody what a name below localhost means (RFC 6761)."""
+    name = without_port(host)
+    return name in OWN_NAMES or _RANDOM_NAME.fullmatch(name) is not None
 
 
 def without_port(host: str) -> str:

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cigri.endpoints import API, UploadEndpoint, list_endpoints
 from cigri.identity.unix_sockets import SocketPeer
-from modules.portal.origins import HARMLESS, OWN_NAMES, PublicNames, is_own_page, without_port
+from modules.portal.origins import HARMLESS, PublicNames, is_own_name, is_own_page, without_port
 from modules.portal.problem_details import problem
 
 LARGEST_JSON = 16 * 1024**2  # bytes
@@ -56,7 +56,7 @@ class RequestGuard:
 
     def _wrong(self, method: str, headers: Headers, path: bytes, is_by_proxy: bool) -> tuple[HTTPStatus, str] | None:
         host = headers.get("host", "").lower()
-        if without_port(host) not in OWN_NAMES | self._names.hosts:
+        if not is_own_name(host) and without_port(host) not in self._names.hosts:
             return HTTPStatus.MISDIRECTED_REQUEST, f"the portal is not called {host!r}; portal.names says how it is"
         needs_own_page = method not in HARMLESS or API_PATHS.match(path)
         if needs_own_page and not is_own_page(headers, self._origins(host, is_by_proxy)):
@@ -76,7 +76,7 @@ class RequestGuard:
 
     def _origins(self, host: str, is_by_proxy: bool) -> frozenset[str]:
         """Return those of our pages; a proxy calls us by a name of this host, which its readers do not see."""
-        if is_by_proxy or without_port(host) not in OWN_NAMES:
+        if is_by_proxy or not is_own_name(host):
             return self._names.origins
         return self._names.origins | {f"http://{host}"}
 

@@ -1,6 +1,7 @@
 """A link lets a browser in once and within a minute; then its cookie is its user, for our own pages alone."""
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -207,7 +208,21 @@ def test_where_there_is_no_address_no_link_is_made(
     assert (told.status, "portal.address" in told.body["detail"]) == (409, True)
     assert contents(database) == before
     (tmp_path / "portal.port").write_text("4711")
-    assert post(site, "/sessions", uid=nobody).body["url"].startswith("http://127.0.0.1:4711/sign-in?link=")
+    urls = {post(site, "/sessions", uid=nobody).body["url"] for _ in range(2)}
+    found = {re.fullmatch(r"http://([0-9a-f]{32})\.localhost:4711/sign-in\?link=[\w-]{43}", url) for url in urls}
+    assert len({match and match[1] for match in found} - {None}) == 2, "an own grid's sessions have names of their own"
+
+
+def test_a_name_of_its_own_is_one_of_this_host(site: Served) -> None:
+    own = "0123456789abcdef" * 2
+    browser = signed_in(site.database, site.port, name=f"{own}.localhost:{site.port}")
+    assert [*browser.cookies] == ["cigri-session"]
+    page = browser.get("/")
+    assert (page.status, "nobody" in page.words) == (200, True)
+    foreign = {"Origin": f"http://{'f' * 32}.localhost:{site.port}"}
+    assert browser.post("/sign-out", {"proof": page.proof}, **foreign).status == 403
+    for name in ("evil.localhost", f"{own}.localhost.example.org", f"x.{own}.localhost", f"{own}0.localhost"):
+        assert Browser(site.port, f"{name}:{site.port}").get("/").status == 421, name
 
 
 def test_what_is_over_goes_when_another_is_made(site: Served, database: Database) -> None:

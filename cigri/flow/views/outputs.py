@@ -108,8 +108,9 @@ def count_in_store(conn: Connection, campaign_id: int) -> StoredAmount:
     """All of it that its tasks have brought."""
     row = Parcel.c
     files, size = func.coalesce(func.sum(row.files), 0), func.coalesce(func.sum(row.bytes), 0)
-    found = conn.execute(select(files, size).where(_is_in_store(campaign_id))).one()
-    return StoredAmount(int(found[0]), int(found[1]))
+    sums = select(files.label("files"), size.label("size")).where(_is_in_store(campaign_id))
+    found = conn.execute(sums).one()
+    return StoredAmount(int(found.files), int(found.size))
 
 
 def has_stored(conn: Connection, campaign_id: int) -> bool:

@@ -15,7 +15,6 @@ class CampaignType(StrEnum):
 
 class CampaignState(StrEnum):
     IN_TREATMENT = "in_treatment"
-    PAUSED = "paused"
     TERMINATED = "terminated"
     CANCELLED = "cancelled"
 
@@ -266,12 +265,9 @@ class StateMachine(Generic[State]):
 CAMPAIGN_LIFE = StateMachine(
     begins={CampaignState.IN_TREATMENT: "submitted"},
     moves={
-        (CampaignState.IN_TREATMENT, CampaignState.PAUSED): "its user pauses it",
-        (CampaignState.PAUSED, CampaignState.IN_TREATMENT): "its user resumes it",
         (CampaignState.IN_TREATMENT, CampaignState.TERMINATED): "nothing is left to do or to look at",
         (CampaignState.TERMINATED, CampaignState.IN_TREATMENT): "tasks are added, or done again",
         (CampaignState.IN_TREATMENT, CampaignState.CANCELLED): "its user cancels it",
-        (CampaignState.PAUSED, CampaignState.CANCELLED): "its user cancels it",
     },
 )
 
@@ -370,5 +366,5 @@ MESSAGE_LIFE = StateMachine(
 LEFT_TO_DO = (TaskState.BLOCKED, TaskState.WAITING, TaskState.ASSIGNED)
 LIVE_JOBS = (JobState.TO_LAUNCH, JobState.LAUNCHING, JobState.SUBMITTED, JobState.RUNNING)
 WAITING_JOBS = (JobState.TO_LAUNCH, JobState.LAUNCHING, JobState.SUBMITTED)
-OPEN_CAMPAIGNS = (CampaignState.IN_TREATMENT, CampaignState.PAUSED)
+OPEN_CAMPAIGNS = (CampaignState.IN_TREATMENT,)
 NEVER_RAN = frozenset({Outcome.WITHDRAWN, Outcome.REFUSED})

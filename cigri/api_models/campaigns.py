@@ -62,6 +62,10 @@ class CampaignView(NamedTuple):
     """The late end of this interval."""
     is_held: bool
     """Whether its user wants it to stand still as a whole."""
+    held_by: str | None
+    """Who has held it as a whole."""
+    held_at: datetime | None
+    """When that was."""
     scheduler: str
     """The campaign scheduler that its description names, or ""."""
     max_replicas: int | None
@@ -93,7 +97,7 @@ class CampaignView(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """In treatment or paused: tasks may still be done."""
+        """Whether tasks may still be done, held or not."""
         return self.state in OPEN_CAMPAIGNS
 
 

@@ -35,6 +35,8 @@ class DependencyView(NamedTuple):
     """All its tasks."""
     ends_at: datetime | None
     """When it is expected to end."""
+    is_held: bool
+    """Whether it is open and held as a whole."""
 
 
 class BlockedTasks(NamedTuple):

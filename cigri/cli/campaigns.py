@@ -30,7 +30,7 @@ from cigri.presentation.formatting import (
     shortened,
 )
 from cigri.presentation.gathered_failures import gather_errors
-from cigri.states import CampaignState, CampaignType
+from cigri.states import CampaignType
 
 # What `gridstat` shows of a test campaign.
 
@@ -150,8 +150,8 @@ def print_errors(errors: Sequence[ErrorView], headerless: bool) -> None:
 
 
 def letters(campaign: CampaignView) -> str:
-    """C R T P H, and e when there are errors to fix."""
-    is_held = campaign.is_held and campaign.state is CampaignState.IN_TREATMENT
+    """C R T H, and e when there are errors to fix."""
+    is_held = campaign.is_held and campaign.is_open
     return ("H" if is_held else STATE_LETTERS[campaign.state]) + ("e" if campaign.errors else "")
 
 
@@ -167,8 +167,7 @@ def end(campaign: CampaignView, now: datetime, *, with_date: bool) -> str | None
         return format_time(campaign.ended_at)
     if campaign.uncollected and not campaign.waiting + campaign.assigned:
         return f"once {_to_come(campaign)}" if with_date else None
-    is_going_on = campaign.state is CampaignState.IN_TREATMENT and not campaign.is_held
-    if campaign.eta is None or not is_going_on or not campaign.blocked + campaign.waiting + campaign.assigned:
+    if campaign.eta is None or campaign.is_held or not campaign.blocked + campaign.waiting + campaign.assigned:
         return None
     seconds = (campaign.eta - now).total_seconds()
     remaining = f"in {format_duration(seconds)}" if seconds > 0 else "at any moment"
@@ -194,7 +193,7 @@ def _fields(whole: CampaignDetail, now: datetime) -> list[tuple[str, object]]:
     counts = f"{c.blocked} blocked, " if c.blocked else ""
     counts += f"{c.waiting} waiting, {c.assigned} in jobs, {c.done} done, {c.failed} failed, {c.cancelled} cancelled"
     kind = "" if c.type == "default" else f", {c.type}"
-    held = ", held" if c.is_held and c.is_open else ""
+    held = f", held by {c.held_by} since {format_time(c.held_at)}" if c.is_held and c.is_open else ""
     archived = f", archived {format_time(c.archived_at)}" if c.archived_at else ""
     jobs = f"; running jobs: {c.running}" if c.is_open else ""
     speed = format_rate(c.throughput)

@@ -1,4 +1,4 @@
-"""griddel: cancel, pause, resume or purge campaigns, kill single jobs, or ask running ones for a checkpoint."""
+"""griddel: cancel, hold, resume or purge campaigns, kill single jobs, or ask running ones for a checkpoint."""
 
 from argparse import Namespace
 
@@ -9,25 +9,25 @@ from cigri.endpoints import Endpoint
 from cigri.endpoints.campaign_changes import (
     cancel_campaign,
     checkpoint_campaign,
-    pause_campaign,
+    hold_campaign,
     purge_campaign,
-    resume_campaign,
+    release_campaign,
 )
 from cigri.endpoints.job_changes import checkpoint_job, kill_job
 
 EXAMPLES = """\
   griddel 12                cancel campaign 12: what runs is killed, what waits is given up
   griddel 12 14-16          several at once; -c 12,14 is CiGri 3's way
-  griddel --pause 12        start no more tasks; what runs goes on
-  griddel --resume 12       go on after a pause or a hold; the same as gridresume 12
+  griddel --pause 12        the same as gridhold 12, in CiGri 3's words
+  griddel --resume 12       the same as gridresume 12
   griddel --purge 12        remove the files of an ended campaign from the clusters
   griddel -j 345            kill job 345, and its task with it
   griddel --checkpoint 12   ask what runs to save its state; --checkpoint -j 345 asks one job"""
 
 ON_CAMPAIGNS: dict[str | None, Endpoint[..., ActionResult]] = {
     None: cancel_campaign,
-    "pause": pause_campaign,
-    "resume": resume_campaign,
+    "pause": hold_campaign,
+    "resume": release_campaign,
     "purge": purge_campaign,
     "checkpoint": checkpoint_campaign,
 }
@@ -45,11 +45,11 @@ def main(argv: list[str]) -> int:
 
 def _parser() -> CommandParser:
     parser = CommandParser(
-        "griddel", "Cancel, pause, resume or purge campaigns, or kill jobs; or ask for checkpoints.", EXAMPLES
+        "griddel", "Cancel, hold, resume or purge campaigns, or kill jobs; or ask for checkpoints.", EXAMPLES
     )
     add_targets(parser, "kill")
     verbs = parser.add_mutually_exclusive_group()
-    verbs.add_argument("-p", "--pause", action="store_const", dest="verb", const="pause", help="start no more tasks")
+    verbs.add_argument("-p", "--pause", action="store_const", dest="verb", const="pause", help="the same as gridhold")
     verbs.add_argument(
         "-r", "--resume", action="store_const", dest="verb", const="resume", help="the same as gridresume"
     )

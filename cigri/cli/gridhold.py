@@ -16,7 +16,7 @@ HOLD_EXAMPLES = """\
   gridhold -j 345                one job
   gridresume 12                  go on"""
 RESUME_EXAMPLES = """\
-  gridresume 12                  campaign 12 goes on, also after a pause, with all its shares and jobs that were held
+  gridresume 12                  campaign 12 goes on, with all its shares and jobs that were held
   gridresume 12 --cluster dahu   its share of cluster dahu, if that was held
   gridresume 12 --regardless     campaign 12 waits for no other campaign any more
   gridresume -j 345              one job, if that was held"""

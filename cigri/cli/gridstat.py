@@ -41,7 +41,7 @@ EXAMPLES = """\
   gridstat -T 3:17 -O      what task 17 of campaign 3 wrote to its standard output
   gridstat -j 12 -E        what job 12 wrote to its standard error
 
-states: R running, P paused, H held, T terminated, C cancelled; e: there are errors to fix"""
+states: R running, H held, T terminated, C cancelled; e: there are errors to fix"""
 SHOWN_TASKS_AT_ONCE = 100
 
 

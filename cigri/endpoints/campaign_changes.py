@@ -22,24 +22,14 @@ MOST_SPANS = 10_000  # ranges of tasks named at once
 def cancel_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> ActionResult:
     """What runs is killed, what waits is given up."""
     consequence = "waiting tasks are given up, jobs on clusters are being killed"
-    return _move(conn, caller, campaign_id, CampaignState.CANCELLED, consequence)
+    from cigri.flow import campaigns
 
-
-@change_endpoint("/campaigns/{campaign_id}/pause", Access.OWNER)
-def pause_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> ActionResult:
-    """No more tasks are started; what runs goes on."""
-    consequence = f"running jobs go on; `gridresume {campaign_id}` takes it up again"
-    return _move(conn, caller, campaign_id, CampaignState.PAUSED, consequence)
-
-
-@change_endpoint("/campaigns/{campaign_id}/resume", Access.OWNER)
-def resume_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> ActionResult:
-    """A campaign that was paused or held goes on, as a release has it."""
-    from cigri.flow import holds
-
-    if holds.has_holds(conn, campaign_id):
-        return _release(conn, caller, campaign_id)
-    return _move(conn, caller, campaign_id, CampaignState.IN_TREATMENT, "it goes on")
+    before = campaigns.own_campaign(conn, campaign_id, caller)
+    if not campaigns.cancel_campaign(conn, campaign_id, caller):
+        why = "already" if before is CampaignState.CANCELLED else "and cannot be cancelled any more"
+        raise CigriError(f"campaign {campaign_id} is {before} {why}")
+    message = f"campaign {campaign_id} is cancelled: {consequence}"
+    return ActionResult(campaign_id, True, message, _work_left(conn, campaign_id))
 
 
 @change_endpoint("/campaigns/{campaign_id}/purge", Access.OWNER)
@@ -86,7 +76,7 @@ def hold_campaign(
 def release_campaign(
     conn: "Connection", caller: Caller, *, campaign_id: int, cluster: str = "", regardless: bool = False
 ) -> ActionResult:
-    """A held or paused campaign goes on, with all its shares and jobs; or its share of a cluster, if that was held."""
+    """A held campaign goes on, with all its shares and jobs; or its share of a cluster, if that was held."""
     if regardless:
         if cluster:
             raise UsageError("a campaign waits for others as a whole, not on one cluster", "cluster")
@@ -96,10 +86,6 @@ def release_campaign(
         tasks = "1 task goes" if released == 1 else f"{released:,} tasks go"
         message = f"campaign {campaign_id} waits for no other any more: {tasks} on"
         return ActionResult(campaign_id, True, message, _work_left(conn, campaign_id))
-    return _release(conn, caller, campaign_id, cluster)
-
-
-def _release(conn: "Connection", caller: Caller, campaign_id: int, cluster: str = "") -> ActionResult:
     from cigri.flow import holds
 
     holds.resume_campaign(conn, campaign_id, caller, cluster=cluster)
@@ -154,20 +140,6 @@ def resubmit_tasks(
     return ResubmittedTasks(campaign_id, redo_tasks(conn, campaign_id, caller, tasks, chosen, own), replaced)
 
 
-def _move(
-    conn: "Connection", caller: Caller, campaign_id: int, target: CampaignState, consequence: str
-) -> ActionResult:
-    from cigri.flow.campaigns import move_campaign, own_campaign
-
-    before = own_campaign(conn, campaign_id, caller)
-    if not move_campaign(conn, campaign_id, caller, target):
-        verb = "resumed" if target is CampaignState.IN_TREATMENT else target
-        why = "already" if before is target else f"and cannot be {verb} any more"
-        raise CigriError(f"campaign {campaign_id} is {_word(before)} {why}")
-    message = f"campaign {campaign_id} is {_word(target)}: {consequence}"
-    return ActionResult(campaign_id, True, message, _work_left(conn, campaign_id))
-
-
 def _work_left(conn: "Connection", campaign_id: int) -> str:
     """For those who ask for more."""
     from cigri.flow.cancellations import count_remaining
@@ -175,7 +147,3 @@ def _work_left(conn: "Connection", campaign_id: int) -> str:
     tasks, jobs = count_remaining(conn, campaign_id)
     counts = [f"{number} {state}" for state, number in tasks.items()]
     return f"tasks: {', '.join(counts) or 'none'}; jobs that have not ended: {jobs}"
-
-
-def _word(state: CampaignState) -> str:
-    return state.replace("_", " ")

@@ -39,7 +39,7 @@ MOST_FAILURES = 10_000
 USUAL_PAGE = 1000  # campaigns
 MOST_ENDED_DAYS = 3650
 EndedDays = Annotated[int, NumberBounds(0, MOST_ENDED_DAYS)]
-CLOSED_WORD = "ended"
+CLOSED_WORD, HELD_WORD = "ended", "held"
 CLOSED_CAMPAIGNS = tuple(state for state in CampaignState if state not in OPEN_CAMPAIGNS)
 
 
@@ -63,17 +63,19 @@ def campaigns(
 ) -> list[CampaignView]:
     """Those named (3,5-7), or all open ones, with those that have ended, too; only those of a user.
 
-    Of these, those whose names have `name` in them, of a `project`, in a `state` ("ended": closed, however), that ended
-    in the last so many days. `order`: id, name, project, state or user, backwards with a minus before it.
+    Of these, those whose names have `name` in them, of a `project`, in a `state` ("held": open and held as a whole;
+    "ended": closed, however), that ended in the last so many days. `order`: id, name, project, state or user, backwards
+    with a minus before it.
     """
     from cigri.flow.views.campaign_search import CampaignSearch
     from cigri.flow.views.campaigns import list_campaigns
 
     require_limit(limit)
-    states = _states(state)
+    states = OPEN_CAMPAIGNS if state == HELD_WORD else _states(state)
     _require_project(conn, project)
     within = timedelta(days=_days(ended_within)) if ended_within else None
-    search = CampaignSearch(name, project, states, within, _known_order(order), order.startswith("-"))
+    order, is_descending = _known_order(order), order.startswith("-")
+    search = CampaignSearch(name, project, states, within, order, is_descending, is_held=state == HELD_WORD)
     return list_campaigns(
         conn,
         _read_ids(ids),
@@ -97,7 +99,7 @@ def _states(state: str) -> tuple[CampaignState, ...]:
     try:
         return (CampaignState(state),) if state else ()
     except ValueError:
-        known = ", ".join((*CampaignState, CLOSED_WORD))
+        known = ", ".join((*CampaignState, HELD_WORD, CLOSED_WORD))
         raise UsageError(f"state {state!r}: no campaign is ever in it; there are {known}", "state") from None
 
 

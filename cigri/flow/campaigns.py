@@ -1,5 +1,5 @@
-"""Campaigns on their way: put before others, paused, cancelled, ended, and opened again.
-Given by: janitor, metascheduler, operator, users; taken by: metascheduler, users.
+"""Campaigns on their way: put before others, cancelled, ended, and opened again.
+Given by: janitor, metascheduler, users; taken by: metascheduler, operator, users.
 """
 
 from functools import cache
@@ -17,7 +17,6 @@ from cigri.flow.input_transfers import require_inputs
 from cigri.flow.submit_pools import put_pools
 from cigri.identity.callers import Caller
 from cigri.states import (
-    CAMPAIGN_LIFE,
     LEFT_TO_DO,
     OPEN_CAMPAIGNS,
     CampaignState,
@@ -102,37 +101,31 @@ def set_priority(conn: Connection, campaign_id: int, priority: int) -> None:
     wake(conn)
 
 
-def move_campaign(conn: Connection, campaign_id: int, caller: Caller, target: CampaignState) -> bool:
-    """Pause, resume or cancel a campaign of the caller's; False when it is in no state for that.
+def cancel_campaign(conn: Connection, campaign_id: int, caller: Caller) -> bool:
+    """Cancel a campaign of the caller's; return False when it is not open.
 
-    Cancelling ends all: waiting tasks are cancelled, jobs not yet launched end, launched ones get a kill request.
+    Waiting tasks are cancelled, jobs not yet launched end, launched ones get a kill request.
     """
     own_campaign(conn, campaign_id, caller)
-    before = [state for state in CAMPAIGN_LIFE.sources(target) if state in OPEN_CAMPAIGNS]  # new tasks open ended ones
     moved = conn.execute(
-        transition_to(Campaign.c.state, target, out_of=before)
+        transition_to(Campaign.c.state, CampaignState.CANCELLED)
         .where(Campaign.c.id == campaign_id)
-        .values(ended_at=func.now() if target is CampaignState.CANCELLED else None)
+        .values(ended_at=func.now())
         .returning(Campaign.c.id)
     ).all()
     if not moved:
         return False
-    if target is CampaignState.CANCELLED:
-        conn.execute(
-            transition_to(Task.c.state, TaskState.CANCELLED, out_of=NOT_IN_JOBS).where(
-                Task.c.campaign_id == campaign_id
-            )
-        )
-        live = conn.scalars(select(Job.c.id).where(Job.c.campaign_id == campaign_id, IS_LIVE))
-        cancel_jobs(conn, list(live), caller.user)
-        conn.execute(
-            update(Event)
-            .where(Event.c.campaign_id == campaign_id, Event.c.closed_at.is_(None))
-            .values(closed_at=func.now(), closed_by=caller.user)
-        )
-    code = {CampaignState.PAUSED: "PAUSED", CampaignState.IN_TREATMENT: "RESUMED"}.get(target, "CANCELLED")
-    subject = f"campaign {campaign_id}"
-    put_events(conn, [NewEvent(code, EventLevel.INFO, subject, f"{code.lower()} by {caller.user}", campaign_id)])
+    tasks = transition_to(Task.c.state, TaskState.CANCELLED, out_of=NOT_IN_JOBS)
+    conn.execute(tasks.where(Task.c.campaign_id == campaign_id))
+    live = conn.scalars(select(Job.c.id).where(Job.c.campaign_id == campaign_id, IS_LIVE))
+    cancel_jobs(conn, list(live), caller.user)
+    conn.execute(
+        update(Event)
+        .where(Event.c.campaign_id == campaign_id, Event.c.closed_at.is_(None))
+        .values(closed_at=func.now(), closed_by=caller.user)
+    )
+    message, subject = f"cancelled by {caller.user}", f"campaign {campaign_id}"
+    put_events(conn, [NewEvent("CANCELLED", EventLevel.INFO, subject, message, campaign_id)])
     wake(conn)
     return True
 

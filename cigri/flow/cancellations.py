@@ -1,5 +1,5 @@
 """Stops: jobs that their user wants no more; what was never submitted ends at once.
-Given by: operator, users; taken by: users.
+Given by: users; taken by: users.
 """
 
 from sqlalchemy import Connection, func, select

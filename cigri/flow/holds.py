@@ -1,5 +1,5 @@
 """Holds: a campaign, its share of a cluster, or a job that its user wants to stand still.
-Given by: users; taken by: killer, metascheduler, runner, users.
+Given by: operator, users; taken by: killer, metascheduler, portal, runner, users.
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from sqlalchemy.sql.elements import ColumnElement
 from cigri.database import wake
 from cigri.database.typed_rows import read_all
 from cigri.errors import CigriError, NotFound
-from cigri.flow.campaigns import move_campaign, own_campaign
+from cigri.flow.campaigns import own_campaign
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.views.ownership import is_own
 from cigri.identity.callers import Caller
-from cigri.states import OPEN_CAMPAIGNS, CampaignState, EventLevel, JobState
+from cigri.states import OPEN_CAMPAIGNS, EventLevel, JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Hold
 from cigri.tables.clusters import Cluster
 from cigri.tables.jobs import Job
@@ -61,21 +61,14 @@ def hold_job(conn: Connection, job_id: int, caller: Caller, *, waiting_only: boo
 
 
 def resume_campaign(conn: Connection, campaign_id: int, caller: Caller, *, cluster: str = "") -> list[HoldEffect]:
-    """Withdraw every wish about the campaign, its pause too, or the one about its share of a cluster."""
-    is_paused = own_campaign(conn, campaign_id, caller) is CampaignState.PAUSED
+    """Withdraw every wish about the campaign, whoever had it, or the one about its share of a cluster."""
+    state = own_campaign(conn, campaign_id, caller)
+    if state not in OPEN_CAMPAIGNS:
+        raise CigriError(f"campaign {campaign_id} is {state}: there is nothing to resume")
     cluster_id = _cluster_id(conn, campaign_id, cluster)
     if cluster_id is not None:
         _refuse_beside_larger(conn, _HoldTarget(campaign_id, cluster_id))
-    elif is_paused:
-        move_campaign(conn, campaign_id, caller, CampaignState.IN_TREATMENT)
-        if not has_holds(conn, campaign_id):
-            return _shares(conn, _HoldTarget(campaign_id))
     return _resume(conn, _HoldTarget(campaign_id, cluster_id), caller.user)
-
-
-def has_holds(conn: Connection, campaign_id: int) -> bool:
-    """Is anything of the campaign to stand still, by another wish than a pause?"""
-    return conn.scalar(select(Hold.c.id).where(Hold.c.campaign_id == campaign_id).limit(1)) is not None
 
 
 def resume_job(conn: Connection, job_id: int, caller: Caller) -> list[HoldEffect]:
@@ -89,6 +82,12 @@ def list_held(conn: Connection) -> set[tuple[int, int | None]]:
     """Campaigns and clusters that are to stand still; cluster None: all of them."""
     wishes = conn.execute(select(Hold.c.campaign_id, Hold.c.cluster_id).where(Hold.c.job_id.is_(None)))
     return {(campaign_id, cluster_id) for campaign_id, cluster_id in wishes}
+
+
+def is_campaign_held() -> ColumnElement[bool]:
+    """Is the campaign in the statement around this to stand still as a whole?"""
+    wish = select(Hold.c.id).where(Hold.c.campaign_id == Campaign.c.id)
+    return wish.where(Hold.c.cluster_id.is_(None), Hold.c.job_id.is_(None)).correlate(Campaign).exists()
 
 
 def is_job_held() -> ColumnElement[bool]:
@@ -163,8 +162,7 @@ def _refuse_beside_larger(conn: Connection, target: _HoldTarget) -> None:
     if target.job_id is not None:
         cluster_id = conn.execute(select(Job.c.cluster_id).where(Job.c.id == target.job_id)).scalar_one()
         larger.append(_HoldTarget(target.campaign_id, cluster_id))
-    paused = select(Campaign.c.id).where(Campaign.c.id == target.campaign_id, Campaign.c.state == CampaignState.PAUSED)
-    if _any(conn, larger) or conn.scalar(paused) is not None:
+    if _any(conn, larger):
         number = target.campaign_id
         raise CigriError(f"it is held with its campaign; `gridresume {number}` lets campaign {number} go on")
 

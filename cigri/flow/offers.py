@@ -8,6 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import BigInteger, Connection, and_, cast, delete, func, insert, select
 
 from cigri.estimates.clamping import LARGEST_INTEGER
+from cigri.flow.views.job_destinations import is_share_held
 from cigri.states import CampaignState, CampaignType
 from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.sharing import Offer as OfferRow
@@ -91,7 +92,7 @@ def take_offers(conn: Connection) -> list[ClaimedOffer]:
             Forecast, and_(Forecast.c.campaign_id == part.c.campaign_id, Forecast.c.cluster_id == part.c.cluster_id)
         )
         .where(part.c.campaign_id.in_({campaign_id for campaign_id, _ in offers}))
-        .where(Campaign.c.state == CampaignState.IN_TREATMENT)
+        .where(Campaign.c.state == CampaignState.IN_TREATMENT, ~is_share_held(part.c.campaign_id, part.c.cluster_id))
         .with_for_update(read=True, of=Campaign, skip_locked=True)  # nobody cancels it while its jobs are made
     )
     offered = [(offers[key], row) for row in shares if (key := (row.campaign_id, row.cluster_id)) in offers]

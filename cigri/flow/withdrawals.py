@@ -26,7 +26,7 @@ from cigri.tables.tasks import Task
 from cigri.tables.transitions import transition_to
 
 NOT_LAUNCHED = (
-    "the campaign was paused or held, or the cluster away, set aside for it, outside its hours or not eligible, before "
+    "the campaign was held, or the cluster away, set aside for it, outside its hours or not eligible, before "
     "it was launched"
 )
 
@@ -74,7 +74,7 @@ def return_tasks(
 def put_back_unlaunched(conn: Connection, limits: JobSettings, shut: Collection[tuple[int, int]] = ()) -> int:
     """End jobs to launch that cannot be launched now, so that they hold neither tasks nor places; give their number.
 
-    Their campaign is paused or held, or their cluster is disabled, does not answer, is `shut` or set aside for the
+    Their campaign is held, or their cluster is disabled, does not answer, is `shut` or set aside for the
     campaign, or has no eligible queue any more; or all that they carry is over.
     """
     is_held = is_share_held(Job.c.campaign_id, Job.c.cluster_id)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from cigri.api_models.dependencies import BlockedTasks, DependencyView
 from cigri.formats.units import as_instant
-from cigri.states import AfterWhen, CampaignState
+from cigri.states import AfterWhen
 
 ENDS = {
     AfterWhen.SUCCESS: "well",
@@ -78,8 +78,8 @@ def _what(one: DependencyView) -> str:
         named = f"the same of {named}"
     if one.state == "failed":
         return f"{named}, which has ended otherwise: `gridstat -e` says what helps"
-    if one.campaign_state is CampaignState.PAUSED:
-        return f"{named}, which is paused"
+    if one.is_held:
+        return f"{named}, which is held"
     if not one.has_begun:
         return f"{named}, which has not begun"
     if not one.left:

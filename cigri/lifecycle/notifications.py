@@ -14,9 +14,7 @@ TAGS_OF = {
     HAS_BEGUN: NewsTag.RUNNING,
     "FINISHED": NewsTag.END,
     "CANCELLED": NewsTag.END,
-    "PAUSED": NewsTag.SUSPENDED,
     "HELD": NewsTag.SUSPENDED,
-    "RESUMED": NewsTag.RESUMING,
     "RELEASED": NewsTag.RESUMING,
     "PURGE": NewsTag.INFO,
 }

@@ -3,8 +3,6 @@
 CODES_OF_CAMPAIGNS = {
     "BEGUN": "its first job runs; noted where somebody has subscribed to it",
     "FINISHED": "the campaign has ended",
-    "PAUSED": "its user lets no more tasks start",
-    "RESUMED": "its user lets it go on after a pause",
     "HELD": "its user lets it, a share of it or a job stand still",
     "RELEASED": "its user lets go on what was held",
     "AFTER_MET": "another campaign has ended as it is to, and is waited for no longer",

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 STATE_LETTERS = {
     CampaignState.IN_TREATMENT: "R",
-    CampaignState.PAUSED: "P",
     CampaignState.TERMINATED: "T",
     CampaignState.CANCELLED: "C",
 }

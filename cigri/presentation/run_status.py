@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from cigri.api_models.campaigns import CampaignClusterView, CampaignView, RunStatus
 from cigri.formats.units import as_instant
-from cigri.states import CampaignState, StepState
+from cigri.states import StepState
 
 if TYPE_CHECKING:
     from cigri.settings.sections import Settings
@@ -33,8 +33,6 @@ def run_status(campaign: CampaignView, part: CampaignClusterView, now: datetime,
 def _of_now(campaign: CampaignView, part: CampaignClusterView, now: datetime, settings: "Settings") -> RunStatus:
     if part.is_held:
         return RunStatus("held", f"{_still(part)}; {_way_on(campaign, part)}")
-    if campaign.state is CampaignState.PAUSED:
-        return RunStatus("paused", f"`gridresume {campaign.id}` goes on")
     if outside := _of_hours(part, now, settings):
         return outside
     if part.free == 0 and not part.running:

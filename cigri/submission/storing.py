@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 from cigri.api_models.submissions import SubmittedCampaign
 from cigri.errors import CigriError
 from cigri.flow.audit import put_audit
-from cigri.flow.campaigns import move_campaign
 from cigri.flow.dependencies import find_required
+from cigri.flow.holds import hold_campaign
 from cigri.flow.submissions import IdempotencyKey, find_submission, list_submissions, put_campaign
 from cigri.identity.callers import Caller
 from cigri.inputs.store import store_of
-from cigri.states import CampaignState
 from cigri.submission.dry_run import ExaminedDescription
 from cigri.submission.new_campaign import new_campaign, wanted_before
 from cigri.submission.preview import outline
@@ -58,14 +57,14 @@ def take_over(
     examined: ExaminedDescription,
     key: IdempotencyKey,
     *,
-    is_paused: bool,
+    is_held: bool,
 ) -> int:
     """A campaign of another grid, in one transaction: not a job of one that was paused there is made meanwhile."""
     description = _described(examined)
     with database.begin() as conn:
         campaign_id = _put(conn, settings, caller, description, key, sent_from="")
-        if is_paused:
-            move_campaign(conn, campaign_id, caller, CampaignState.PAUSED)
+        if is_held:
+            hold_campaign(conn, campaign_id, caller)
         _note(conn, caller, "submit_campaign", description, campaign_id)
     return campaign_id
 

@@ -20,7 +20,7 @@ from sqlalchemy.dialects.postgresql import JSON, JSONB
 from cigri.states import CampaignState, CampaignType, StepState
 from cigri.tables.columns import NumberedColumns, TableColumns, one_of, table
 
-IS_UNMATCHED = "unmatched_from IS NOT NULL AND state IN ('in_treatment', 'paused')"
+IS_UNMATCHED = "unmatched_from IS NOT NULL AND state = 'in_treatment'"
 ASKING = ("resources", "walltime", "type", "types", "queue", "properties", "backend")  # settings told to batch systems
 ASKED = " || '/' || ".join(f"coalesce((settings -> '{name}')::text, '')" for name in ASKING)
 IS_FURNISHED = "tasks_have_inputs AND state = 'in_treatment'"
@@ -73,7 +73,7 @@ Campaign = table(
     CheckConstraint("(state IN ('terminated', 'cancelled')) = (ended_at IS NOT NULL)", name="ended"),
     CheckConstraint("(replica_budget IS NULL) = (max_replicas IS NULL)", name="replicas"),
     CheckConstraint("replica_budget > 0 AND replica_budget <= 1 AND max_replicas > 0", name="replica_budget"),
-    Index("ix_campaigns_open", "id", postgresql_where="state IN ('in_treatment', 'paused')"),
+    Index("ix_campaigns_open", "id", postgresql_where="state = 'in_treatment'"),
     Index("ix_campaigns_unmatched", "id", postgresql_where=IS_UNMATCHED),
     Index("ix_campaigns_furnished", "id", postgresql_where=IS_FURNISHED),
     Index(None, "grid_user", "id"),

@@ -28,8 +28,6 @@ WORDS = {
     "set_grid_priority": "cigri campaign priority",
     "set_priority": "gridsub --priority",
     "resubmit_tasks": "gridsub --resubmit",
-    "pause_campaign": "griddel --pause",
-    "resume_campaign": "griddel --resume",
     "purge_campaign": "griddel --purge",
     "checkpoint_campaign": "griddel --checkpoint",
     "checkpoint_job": "griddel --checkpoint -j",

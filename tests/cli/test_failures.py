@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from cigri.cli import gridevents, gridstat, gridsub
 from cigri.database import Database
 from cigri.flow.archive import archive_campaign, put_purged
-from cigri.flow.campaigns import close_campaigns, move_campaign
+from cigri.flow.campaigns import cancel_campaign, close_campaigns
 from cigri.flow.cancellations import count_remaining, kill_job
 from cigri.flow.event_fixes import fix_events
 from cigri.flow.views.events import EventFilter, list_fixable
@@ -220,7 +220,7 @@ def test_only_its_owner_does_them_again_and_only_what_is_there(grid: Database, s
     assert "you have no campaign 1" in say(gridsub, "--resubmit", campaign).err
     as_user("alice")
     with grid.begin() as conn:
-        move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
+        cancel_campaign(conn, campaign, ALICE)
     refused = say(gridsub, "--resubmit", campaign)
     assert (refused.status, "is cancelled; submit a new one" in refused.err) == (1, True)
 

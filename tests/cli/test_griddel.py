@@ -8,12 +8,12 @@ from sqlalchemy import select, update
 from cigri.cli.griddel import main
 from cigri.cli.gridstat import main as gridstat
 from cigri.database import Database
-from cigri.flow.campaigns import close_campaigns, move_campaign
+from cigri.flow.campaigns import cancel_campaign, close_campaigns
 from cigri.flow.cancellations import count_remaining
 from cigri.flow.checkpoint_requests import record_checkpoint_states
 from cigri.flow.views.invariants import examine
 from cigri.states import CampaignState, KillReason, TaskState
-from cigri.tables.campaigns import Campaign, CampaignCluster
+from cigri.tables.campaigns import Campaign, CampaignCluster, Hold
 from cigri.tables.grid import Event
 from cigri.tables.job_requests import KillRequest
 from tests.callers import ALICE
@@ -41,6 +41,11 @@ def states(grid: Database) -> str:
         return "".join(state[0] for state in conn.scalars(select(Campaign.c.state).order_by(Campaign.c.id)))
 
 
+def held(grid: Database) -> list[int]:
+    with grid.begin() as conn:
+        return list(conn.scalars(select(Hold.c.campaign_id).order_by(Hold.c.campaign_id)))
+
+
 def test_cancelling_kills_what_is_there_and_gives_up_what_waits(grid: Database, capsys: Capture) -> None:
     assert main(["-v", "1"]) == 0
     said = capsys.readouterr().out
@@ -58,36 +63,37 @@ def test_ids_may_be_lists_and_ranges(grid: Database) -> None:
     assert states(grid) == "cccci"
 
 
-def test_a_pause_and_its_end(grid: Database, capsys: Capture) -> None:
+def test_a_pause_and_its_end_are_a_hold_and_its_end(grid: Database, capsys: Capture) -> None:
     assert main(["--pause", "1", "2"]) == 0
-    assert "`gridresume 1` takes it up again" in capsys.readouterr().out
-    assert states(grid) == "ppiii"
+    assert "campaign 1 is held: no new jobs are made; jobs: 1 waiting are being held" in capsys.readouterr().out
+    assert states(grid) == "iiiii"
+    assert held(grid) == [1, 2]
     assert main(["-r", "1"]) == 0
-    assert states(grid) == "ipiii"
+    assert held(grid) == [2]
 
 
 def test_what_cannot_be_done_to_one_does_not_stop_the_others(grid: Database, capsys: Capture) -> None:
-    assert main(["-p", "2"]) == 0
-    capsys.readouterr()
-    assert main(["-p", "1", "2", "5", "99", "3"]) == 1
+    assert main(["-p", "1", "5", "99", "3"]) == 1
     said = capsys.readouterr()
-    assert states(grid) == "pppii"
-    assert "campaign 2 is paused already" in said.err
+    assert held(grid) == [1, 3]
     for strange in (5, 99):
         assert f"you have no campaign {strange}" in said.err
-    assert [line[:20] for line in said.out.splitlines()] == ["campaign 1 is paused", "campaign 3 is paused"]
+    assert [line[:18] for line in said.out.splitlines()] == ["campaign 1 is held", "campaign 3 is held"]
+    assert main(["-r", "1", "2", "3"]) == 1
+    assert "campaign 2 is not held" in capsys.readouterr().err
+    assert held(grid) == []
 
 
 def test_an_ended_campaign_stays_ended(grid: Database, capsys: Capture) -> None:
     with grid.begin() as conn:
         a_campaign(conn, 0)
         close_campaigns(conn)
-        move_campaign(conn, 2, ALICE, CampaignState.CANCELLED)
+        cancel_campaign(conn, 2, ALICE)
     for arguments, told in (
         (["6"], "campaign 6 is terminated and cannot be cancelled any more"),
-        (["-r", "6"], "campaign 6 is terminated and cannot be resumed any more"),
+        (["-r", "6"], "campaign 6 is terminated: there is nothing to resume"),
         (["2"], "campaign 2 is cancelled already"),
-        (["-p", "2"], "campaign 2 is cancelled and cannot be paused any more"),
+        (["-p", "2"], "campaign 2 is cancelled: there is nothing to hold"),
     ):
         assert main([*arguments]) == 1
         assert told in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """gridhold and gridresume: what they do, what they say, and how gridstat shows it."""
 
 import json
+import re
 from collections.abc import Callable
 
 import pytest
@@ -84,6 +85,21 @@ def test_what_is_paused_or_held_goes_on_by_either_command(goes_on: Act, grid: Da
     assert hold(["1", "--cluster", "dahu"]) == 0
     assert goes_on is griddel_resume or resume(["1", "--cluster", "dahu"]) == 1
     assert goes_on(["1"]) == 0
+
+
+@pytest.mark.parametrize("act", [hold, griddel_pause], ids=["gridhold", "griddel -p"])
+def test_a_pause_is_a_hold_in_all_that_is_said(act: Act, grid: Database, capsys: Capture, as_user: AsUser) -> None:
+    as_user("root")
+    assert act(["1"]) == 0
+    said = "campaign 1 is held: no new jobs are made; jobs: 1 waiting are being held, 1 running are being suspended"
+    assert said in capsys.readouterr().out
+    as_user("alice")
+    assert re.search(r"State: +in treatment, held by root since 20..-..-.. ..:..:..\n", shown(capsys, "1"))
+    [told] = json.loads(shown(capsys, "1", "--json"))
+    assert (told["is_held"], told["held_by"], told["held_at"] is not None) == (True, "root", True)
+    assert resume(["1"]) == 0, "whoever may hold it may let it go on"
+    [told] = json.loads(shown(capsys, "1", "--json"))
+    assert (told["is_held"], told["held_by"], told["held_at"]) == (False, None, None)
 
 
 def test_it_is_told_that_suspended_jobs_keep_the_cores_of_this_host(capsys: Capture) -> None:

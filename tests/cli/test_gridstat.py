@@ -10,19 +10,20 @@ from sqlalchemy import text, update
 from cigri.cli import gridstat
 from cigri.database import Database, server_time
 from cigri.flow.archive import archive_campaign
-from cigri.flow.campaigns import close_campaigns, move_campaign, set_own_priority, set_priority
+from cigri.flow.campaigns import cancel_campaign, close_campaigns, set_own_priority, set_priority
 from cigri.flow.cancellations import kill_job
 from cigri.flow.cluster_visits import put_failure
 from cigri.flow.clusters import enable_cluster, find_cluster
 from cigri.flow.doubtful_results import DoubtfulResults, mark_doubtful
 from cigri.flow.error_budgets import ErrorBudgetUpdate, update_error_budgets
 from cigri.flow.forecasts import NewForecast, put_forecasts
+from cigri.flow.holds import hold_campaign
 from cigri.flow.launches import NewJob, put_jobs, put_replicas
 from cigri.flow.pending_reasons import NewPendingReason, PendingReasonView, put_cuts
 from cigri.flow.tasks import WaitingTask, take_waiting
 from cigri.presentation.pending_reasons import QUOTAS, SENTENCES, cut_sentence
 from cigri.settings.sections import BudgetSettings
-from cigri.states import CampaignState, Outcome, PendingReasonCode
+from cigri.states import Outcome, PendingReasonCode
 from cigri.tables.jobs import Batch
 from tests.callers import ALICE, BOB, ROOT
 from tests.cli.running import Run
@@ -56,12 +57,12 @@ def campaign(database: Database) -> int:
 def test_open_campaigns_are_listed(run: Run, campaign: int, database: Database) -> None:
     with database.begin() as conn:
         paused, cancelled = a_campaign(conn, 3, name="pause", user="bob"), a_campaign(conn, 1, name="gone")
-        move_campaign(conn, paused, BOB, CampaignState.PAUSED)
+        hold_campaign(conn, paused, BOB)
         set_time(conn, NOON + timedelta(hours=1))
-        move_campaign(conn, cancelled, ALICE, CampaignState.CANCELLED)
+        cancel_campaign(conn, cancelled, ALICE)
     header = "Campaign id  Name    User   Submission time      S   Progress   End\n"
     first = "1            povray  alice  2026-03-01 12:00:00  Re  2/6 (33%)  -\n"
-    second = "2            pause   bob    2026-03-01 12:00:00  P   0/3 (0%)   -\n"
+    second = "2            pause   bob    2026-03-01 12:00:00  H   0/3 (0%)   -\n"
     third = "3            gone    alice  2026-03-01 12:00:00  C   0/1 (0%)   2026-03-01 13:00:00\n"
     assert run() == (0, header + first + second, "")
     assert run("-a") == (0, header + first + second + third, "")
@@ -137,7 +138,7 @@ def test_the_end_is_told_as_a_date_and_as_a_duration(run: Run, campaign: int, da
     assert f"{eta:%Y-%m-%d %H:%M:%S} (in 5 h 30 min)" in run(campaign).out
     assert "in 5 h 30 min" in run().out
     with database.begin() as conn:
-        move_campaign(conn, campaign, ALICE, CampaignState.PAUSED)
+        hold_campaign(conn, campaign, ALICE)
     assert "5 h 30 min" not in run(campaign).out
 
 
@@ -286,7 +287,7 @@ def test_what_stands_in_the_way_is_said_per_cluster(run: Run, database: Database
     assert "exit code 7" in text
     assert "gridclusters -i away" in text
     with database.begin() as conn:
-        move_campaign(conn, campaign, ALICE, CampaignState.PAUSED)
+        hold_campaign(conn, campaign, ALICE)
     assert f"gridresume {campaign}" in run(campaign).out
 
 

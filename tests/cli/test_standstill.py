@@ -8,7 +8,7 @@ import pytest
 
 from cigri.cli import gridstat, watching
 from cigri.database import Database
-from cigri.flow.campaigns import move_campaign
+from cigri.flow.campaigns import cancel_campaign
 from cigri.flow.cluster_visits import put_failure
 from cigri.flow.clusters import find_cluster
 from cigri.flow.module_passes import HOLD_LIFE
@@ -16,7 +16,6 @@ from cigri.flow.quarantines import put_campaign_failures, put_visit_failure
 from cigri.flow.views.heartbeats import GridHeartbeat, ModuleHeartbeat, read_heartbeats
 from cigri.lifecycle import CYCLE
 from cigri.presentation.outages import LATE_PASS, describe_outages
-from cigri.states import CampaignState
 from tests.callers import ALICE
 from tests.cli.running import Run
 from tests.factories import a_campaign, a_cluster, note_passes
@@ -160,7 +159,7 @@ def test_what_is_left_out_or_set_aside_is_named_with_the_reason(run: Run, databa
 
 def test_a_campaign_that_has_ended_misses_nothing(run: Run, database: Database, campaign: int) -> None:
     with database.begin() as conn:
-        assert move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
+        assert cancel_campaign(conn, campaign, ALICE)
     assert run(campaign).err == ""
 
 
@@ -187,7 +186,7 @@ def test_a_watch_says_what_has_stopped_meanwhile(
             if looked[-1][0].notices:
                 break
         with database.begin() as conn:
-            assert move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
+            assert cancel_campaign(conn, campaign, ALICE)
 
     stopper = threading.Thread(target=stop)
     stopper.start()

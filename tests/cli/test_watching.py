@@ -7,8 +7,8 @@ import pytest
 
 from cigri.cli import gridstat, watching
 from cigri.database import Database
-from cigri.flow.campaigns import close_campaigns, move_campaign
-from cigri.states import CampaignState, Outcome
+from cigri.flow.campaigns import cancel_campaign, close_campaigns
+from cigri.states import Outcome
 from tests.callers import ALICE
 from tests.cli.running import Run
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
@@ -88,7 +88,7 @@ def test_a_watch_of_nothing_ends_at_once(run: Run, database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
         campaign = a_campaign(conn, 1)
-        move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
+        cancel_campaign(conn, campaign, ALICE)
     assert run("-w", campaign).status == 1
 
 

@@ -5,10 +5,9 @@ from typing import NamedTuple
 
 import pytest
 
-from cigri.flow.campaigns import move_campaign
+from cigri.flow.campaigns import cancel_campaign
 from cigri.flow.grid_identity import grid_key
 from cigri.identity.callers import Caller
-from cigri.states import CampaignState
 from tests.grid import Grid, until
 
 HERE = 'cd "$(dirname "$(readlink "/proc/$$/fd/1")")" || exit 1; box=../../outbox/$CIGRI_BATCH_ID-$CIGRI_INDEX; '
@@ -79,7 +78,7 @@ def test_a_hostile_campaign_can_be_cancelled(grid: Grid, base: str, what: str) -
     grid.submit(["1", "2"])
     let_it_plant(grid, base, campaign, what)
     with grid.database.begin() as conn:
-        assert move_campaign(conn, campaign, Caller(grid.site.user), CampaignState.CANCELLED)
+        assert cancel_campaign(conn, campaign, Caller(grid.site.user))
     grid.run_until(lambda: grid.counts() == {"done": 2, "cancelled": 2})
     assert_nobody_else_was_hurt(grid)
 

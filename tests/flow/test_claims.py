@@ -8,9 +8,9 @@ from sqlalchemy.exc import IntegrityError
 
 from cigri.database import Database
 from cigri.flow.batches import put_batch, put_submitted
-from cigri.flow.campaigns import move_campaign
 from cigri.flow.cancellations import kill_job
 from cigri.flow.grid_identity import grid_key
+from cigri.flow.holds import hold_campaign
 from cigri.flow.launches import NewJob, list_busy, list_launches, put_jobs
 from cigri.flow.live_jobs import list_watched
 from cigri.flow.offers import NewOffer, put_offers, take_offers
@@ -18,7 +18,7 @@ from cigri.flow.tasks import take_waiting
 from cigri.flow.views.invariants import examine
 from cigri.flow.withdrawals import list_launching, return_tasks
 from cigri.settings.sections import JobSettings
-from cigri.states import CampaignState, JobState, Outcome, TaskState
+from cigri.states import JobState, Outcome, TaskState
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.tasks import Task
 from tests.callers import ALICE
@@ -121,12 +121,15 @@ def test_an_offer_is_taken_once(database: Database) -> None:
         assert take_offers(conn) == []
 
 
-def test_an_offer_to_a_campaign_that_was_paused_meanwhile_is_void(database: Database) -> None:
+def test_an_offer_to_a_campaign_that_was_held_meanwhile_is_void(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
-        campaign = a_campaign(conn, 1)
-        put_offers(conn, [NewOffer(campaign, cluster, 1, 1, 0)])
-        move_campaign(conn, campaign, ALICE, CampaignState.PAUSED)
+        campaign, other = a_campaign(conn, 1), a_campaign(conn, 1)
+        put_offers(conn, [NewOffer(one, cluster, 1, 1, 0) for one in (campaign, other)])
+        hold_campaign(conn, campaign, ALICE)
+        assert [offer.campaign_id for offer in take_offers(conn)] == [other]
+        put_offers(conn, [NewOffer(one, cluster, 1, 1, 0) for one in (campaign, other)])
+        hold_campaign(conn, other, ALICE, cluster="dahu")
         assert take_offers(conn) == []
 
 

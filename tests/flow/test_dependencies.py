@@ -5,9 +5,10 @@ from itertools import pairwise
 import pytest
 from sqlalchemy import Connection, select, text
 
+from cigri.api_models.dependencies import BlockedTasks
 from cigri.database import Database
 from cigri.errors import CigriError, NotFound
-from cigri.flow.campaigns import close_campaigns, move_campaign
+from cigri.flow.campaigns import cancel_campaign, close_campaigns
 from cigri.flow.dependencies import (
     NewDependency,
     RequiredCampaign,
@@ -17,12 +18,14 @@ from cigri.flow.dependencies import (
     release_tasks,
 )
 from cigri.flow.event_fixes import fix_events
+from cigri.flow.holds import hold_campaign
 from cigri.flow.submissions import put_tasks
 from cigri.flow.tasks import redo_tasks, take_waiting
 from cigri.flow.views.cluster_demands import list_cluster_demands
 from cigri.flow.views.dependencies import list_after
 from cigri.flow.views.invariants import examine
-from cigri.states import AfterWhen, CampaignState, Outcome, TaskState
+from cigri.lifecycle.dependency_gates import sentences
+from cigri.states import AfterWhen, Outcome, TaskState
 from cigri.tables.dependencies import Dependency
 from cigri.tables.grid import Event
 from cigri.tables.tasks import Task
@@ -102,19 +105,23 @@ def test_how_it_has_to_end(
         assert len(conn.scalars(select(Event.c.id).where(Event.c.code == "AFTER_MET")).all()) == opens
 
 
-def test_what_has_not_begun_or_is_paused_has_not_failed(database: Database) -> None:
+def test_what_has_not_begun_or_is_held_has_not_failed(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
         first = a_campaign(conn, 2)
         second = a_campaign(conn, 1, after=[NewDependency(first, condition=AfterWhen.FAILURE)])
         third = a_campaign(conn, 1, after=[NewDependency(second)])
         assert release_tasks(conn) == 0
-        do(conn, first, cluster, 1, 1)
-        move_campaign(conn, first, ALICE, CampaignState.PAUSED)
+        do(conn, first, cluster, 0, 1)
+        [last] = submitted_jobs(conn, first, cluster, 1)
+        hold_campaign(conn, first, ALICE)
         assert release_tasks(conn) == 0
         assert open_events(conn, "AFTER_FAILED") == []
-        assert [view.state for view in list_after(conn, third)] == ["waits"]
-        move_campaign(conn, first, ALICE, CampaignState.IN_TREATMENT)
+        assert [(view.state, view.is_held) for view in list_after(conn, second)] == [("waits", True)]
+        assert [(view.state, view.is_held) for view in list_after(conn, third)] == [("waits", False)]
+        [sentence] = sentences(list_after(conn, second), BlockedTasks(1, 1))
+        assert sentence == f"1 of 1 waits for campaign {first}, which is held"
+        end_jobs(conn, cluster, [last])
         assert release_tasks(conn) == 1
         assert states(conn, third) == ["blocked"]
 
@@ -161,7 +168,7 @@ def test_one_that_is_cancelled_did_not_end_well(database: Database) -> None:
         first = a_campaign(conn, 2)
         tolerant = a_campaign(conn, 1, after=[NewDependency(first, tolerance=1.0)])
         patient = a_campaign(conn, 1, after=[NewDependency(first, condition=AfterWhen.END)])
-        move_campaign(conn, first, ALICE, CampaignState.CANCELLED)
+        cancel_campaign(conn, first, ALICE)
         assert release_tasks(conn) == 1
         assert (states(conn, tolerant), states(conn, patient)) == (["blocked"], ["waiting"])
         [message] = open_events(conn, "AFTER_FAILED")
@@ -316,7 +323,7 @@ def test_one_that_its_user_cancels_takes_its_blocked_tasks_along(database: Datab
         first = a_campaign(conn, 1)
         second = a_campaign(conn, 2, after=[NewDependency(first)])
         assert close_campaigns(conn) == 0
-        move_campaign(conn, second, ALICE, CampaignState.CANCELLED)
+        cancel_campaign(conn, second, ALICE)
         assert states(conn, second) == ["cancelled"] * 2
         do(conn, first, cluster, 1)
         assert release_tasks(conn) == 0

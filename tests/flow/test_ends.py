@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
-from cigri.flow.campaigns import move_campaign
+from cigri.flow.campaigns import cancel_campaign
 from cigri.flow.cancellations import kill_job
 from cigri.flow.ends import EndedAttempt, EndedJob, put_ended
 from cigri.flow.live_jobs import ListedJob, list_watched, mark_missing, move_seen
@@ -12,7 +12,7 @@ from cigri.flow.views.campaign_progress import list_progress
 from cigri.flow.views.invariants import examine
 from cigri.flow.views.live_attempts import list_attempts
 from cigri.lifecycle.verdicts import TaskVerdict
-from cigri.states import CampaignState, JobKind, JobState, Outcome, StepState, TaskState
+from cigri.states import JobKind, JobState, Outcome, StepState, TaskState
 from cigri.tables.campaigns import CampaignCluster, Completion
 from cigri.tables.job_requests import KillRequest
 from cigri.tables.jobs import Attempt, Job
@@ -115,7 +115,7 @@ def test_a_task_of_a_cancelled_campaign_never_waits_again(
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 1)
         (job,) = submitted_jobs(conn, campaign, cluster, 1)
-        move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
+        cancel_campaign(conn, campaign, ALICE)
         put_ended(conn, cluster, *the_end(conn, job, outcome, verdict))
         assert conn.execute(select(Task.c.state)).scalar_one() is expected
         assert examine(conn) == []
@@ -158,5 +158,5 @@ def test_progress_tells_totals_and_what_is_there_now(database: Database) -> None
         (part,) = list_progress(conn, 3600.0)
         assert (part.done, part.seconds, part.squares) == (1, 10.0, 100.0)
         assert (part.running, part.waiting, part.remaining, part.window_tasks) == (2, 2, 5, 1)
-        move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
+        cancel_campaign(conn, campaign, ALICE)
         assert list_progress(conn, 3600.0) == []

@@ -6,7 +6,7 @@ from sqlalchemy import Column, Connection, select, update
 from cigri.database import Database
 from cigri.errors import NotFound
 from cigri.flow.archive import purge_campaign
-from cigri.flow.campaigns import close_campaigns, move_campaign, own_campaign
+from cigri.flow.campaigns import cancel_campaign, close_campaigns, own_campaign
 from cigri.flow.cancellations import count_remaining
 from cigri.flow.cluster_visits import put_failure
 from cigri.flow.clusters import find_cluster
@@ -198,7 +198,7 @@ def test_fixing_the_event_of_a_cluster_lets_it_be_visited_again(database: Databa
 def test_events_of_a_cancelled_campaign_are_closed(database: Database) -> None:
     with database.begin() as conn:
         campaign = _failed(conn, 2)
-        move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
+        cancel_campaign(conn, campaign, ALICE)
         assert list_fixable(conn, EventFilter(ALICE)) == []
         assert count_remaining(conn, campaign)[0] == {TaskState.CANCELLED: 2}
         assert examine(conn) == []

@@ -9,11 +9,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from sqlalchemy import select
 
 from cigri.database import Database
-from cigri.flow.campaigns import move_campaign
+from cigri.flow.campaigns import cancel_campaign
 from cigri.flow.dependencies import NewDependency, open_regardless, release_tasks
+from cigri.flow.holds import hold_campaign, resume_campaign
 from cigri.flow.tasks import redo_tasks
 from cigri.flow.views.invariants import examine
-from cigri.states import AfterWhen, CampaignState, Outcome, TaskState
+from cigri.states import AfterWhen, Outcome, TaskState
 from cigri.tables.tasks import Task
 from tests.callers import ALICE
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
@@ -30,12 +31,12 @@ class Modelled:
 
     after: list[NewDependency]
     tasks: list[str] = field(default_factory=lambda: ["blocked"] * TASKS)
-    is_paused: bool = False
+    is_held: bool = False
     is_cancelled: bool = False
 
     @property
     def is_over(self) -> bool:
-        return not self.is_paused and not {"blocked", "waiting"} & {*self.tasks}
+        return not {"blocked", "waiting"} & {*self.tasks}
 
 
 class Graphs(RuleBasedStateMachine):
@@ -58,7 +59,7 @@ class Graphs(RuleBasedStateMachine):
         able = [
             id
             for id, one in self.model.items()
-            if {*states} & {*one.tasks} and not one.is_cancelled and not one.is_paused
+            if {*states} & {*one.tasks} and not one.is_cancelled and not one.is_held
         ]
         return data.draw(st.sampled_from(able)) if able else None
 
@@ -103,21 +104,21 @@ class Graphs(RuleBasedStateMachine):
         if (id := self.pick(data, "blocked", "waiting")) is None or not data.draw(st.booleans()):
             return
         with self.database.begin() as conn:
-            move_campaign(conn, id, ALICE, CampaignState.CANCELLED)
+            cancel_campaign(conn, id, ALICE)
         one = self.model[id]
         one.is_cancelled, one.after = True, []
         one.tasks = [state if state == "done" else "cancelled" for state in one.tasks]
 
     @rule(data=st.data())
-    def pause_or_resume(self, data: st.DataObject) -> None:
+    def hold_or_resume(self, data: st.DataObject) -> None:
+        """One that is held and has nothing left to do is over all the same."""
         able = [id for id, one in self.model.items() if not one.is_cancelled]
         if not able:
             return
         one = self.model[id := data.draw(st.sampled_from(able))]
         with self.database.begin() as conn:
-            target = CampaignState.IN_TREATMENT if one.is_paused else CampaignState.PAUSED
-            if move_campaign(conn, id, ALICE, target):
-                one.is_paused = not one.is_paused
+            (resume_campaign if one.is_held else hold_campaign)(conn, id, ALICE)
+        one.is_held = not one.is_held
 
     @rule(data=st.data())
     def wait_no_longer(self, data: st.DataObject) -> None:

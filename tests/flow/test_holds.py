@@ -6,7 +6,7 @@ from sqlalchemy import Connection, select, text
 from cigri.database import Database
 from cigri.errors import CigriError, NotFound
 from cigri.flow.batches import put_batch
-from cigri.flow.campaigns import move_campaign
+from cigri.flow.campaigns import cancel_campaign
 from cigri.flow.grid_identity import grid_key
 from cigri.flow.holds import HoldEffect, hold_campaign, hold_job, resume_campaign, resume_job
 from cigri.flow.launches import NewJob, list_launches, put_jobs
@@ -19,7 +19,7 @@ from cigri.flow.views.occupancy import count_waiting
 from cigri.flow.views.schedulable_clusters import list_schedulable_clusters
 from cigri.flow.withdrawals import put_back_unlaunched
 from cigri.settings.sections import JobSettings
-from cigri.states import CampaignState, JobState
+from cigri.states import JobState
 from cigri.tables.campaigns import Hold
 from cigri.tables.grid import Event
 from tests.callers import ALICE, BOB, ROOT
@@ -114,7 +114,7 @@ def test_what_is_over_or_elsewhere_is_not_held(database: Database) -> None:
         end_jobs(conn, cluster, [job])
         with pytest.raises(CigriError, match=f"job {job} has ended already"):
             hold_job(conn, job, ALICE)
-        move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
+        cancel_campaign(conn, campaign, ALICE)
         with pytest.raises(CigriError, match=f"campaign {campaign} is cancelled"):
             hold_campaign(conn, campaign, ALICE)
 
@@ -179,7 +179,7 @@ def test_only_what_is_not_as_wished_is_told(database: Database) -> None:
         assert ordered(conn, cluster) == {waiting: True}
         hold_campaign(conn, campaign, ALICE, waiting_only=True)
         assert ordered(conn, cluster) == {waiting: False, running: False}
-        move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
+        cancel_campaign(conn, campaign, ALICE)
         conn.execute(text("UPDATE jobs SET state = 'ended', outcome = 'killed', ended_at = now()"))
         assert ordered(conn, cluster) == {}
         assert not has_suspensions(conn)

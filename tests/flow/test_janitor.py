@@ -8,12 +8,12 @@ from sqlalchemy import func, select, update
 from cigri.database import Database
 from cigri.drivers import Capacity
 from cigri.flow.archive import archive_campaign, forget, list_leftovers, list_old_campaigns, put_purged
-from cigri.flow.campaigns import close_campaigns, move_campaign
+from cigri.flow.campaigns import cancel_campaign, close_campaigns
 from cigri.flow.cancellations import count_remaining
 from cigri.flow.cluster_states import put_cluster_state
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.views.invariants import examine
-from cigri.states import CampaignState, EventLevel, Outcome, TaskState
+from cigri.states import EventLevel, Outcome, TaskState
 from cigri.tables.campaigns import Bucket, Campaign, Completion
 from cigri.tables.clusters import ClusterUsage
 from cigri.tables.grid import Event
@@ -37,7 +37,7 @@ def test_the_history_has_one_row_per_task_with_its_last_attempt(database: Databa
         end_jobs(conn, cluster, first[2:], Outcome.PREEMPTED, exit_code=None)
         end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1), seconds=3.0)
         submitted_jobs(conn, other, cluster, 1)
-        move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
+        cancel_campaign(conn, campaign, ALICE)
         before = count_remaining(conn, campaign)
         assert archive_campaign(conn, campaign) == 4
         row = TaskHistory
@@ -74,7 +74,7 @@ def test_only_what_ended_long_ago_is_old(database: Database) -> None:
             end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1))
         submitted_jobs(conn, live, cluster, 1)
         assert close_campaigns(conn) == 2
-        move_campaign(conn, live, ALICE, CampaignState.CANCELLED)  # its job lives on for a while
+        cancel_campaign(conn, live, ALICE)  # its job lives on for a while
         later = NOON + 10 * DAY
         conn.execute(update(Campaign).where(Campaign.c.id == fresh).values(ended_at=later - 9 * DAY))
         set_time(conn, later)

@@ -6,8 +6,7 @@ from sqlalchemy import select
 from cigri.database import Database
 from cigri.errors import NotFound
 from cigri.flow.archive import list_leftovers, purge_campaign, put_purged
-from cigri.flow.campaigns import close_campaigns, move_campaign
-from cigri.states import CampaignState
+from cigri.flow.campaigns import cancel_campaign, close_campaigns
 from cigri.tables.grid import Event
 from tests.callers import ALICE, BOB
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
@@ -32,7 +31,7 @@ def test_a_campaign_that_never_ran_leaves_no_wish_behind(database: Database) -> 
     with database.begin() as conn:
         a_cluster(conn)
         campaign = a_campaign(conn, 1)
-        move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
+        cancel_campaign(conn, campaign, ALICE)
         assert not purge_campaign(conn, campaign, ALICE)
         assert conn.scalars(select(Event.c.id).where(Event.c.closed_at.is_(None))).all() == []
 
@@ -43,6 +42,6 @@ def test_only_what_has_ended_and_is_ones_own_is_purged(database: Database) -> No
         campaign = a_campaign(conn, 1)
         with pytest.raises(NotFound, match="is in treatment: only a campaign that has ended"):
             purge_campaign(conn, campaign, ALICE)
-        move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
+        cancel_campaign(conn, campaign, ALICE)
         with pytest.raises(NotFound, match="you have no campaign"):
             purge_campaign(conn, campaign, BOB)

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Select, select, text
 
 from cigri.database import Database
 from cigri.flow import campaigns
-from cigri.flow.campaigns import close_campaigns, move_campaign
+from cigri.flow.campaigns import cancel_campaign, close_campaigns
 from cigri.flow.clusters import put_cluster
 from cigri.flow.offers import NewOffer, put_offers, take_offers
 from cigri.flow.prologues_and_epilogues import put_epilogues, put_prologues
@@ -29,7 +29,7 @@ def a_campaign(database: Database, tasks: int) -> int:
 
 
 def cancel(conn: Connection, campaign: int) -> None:
-    assert move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
+    assert cancel_campaign(conn, campaign, ALICE)
 
 
 def add(conn: Connection, campaign: int) -> None:

@@ -7,13 +7,14 @@ from sqlalchemy import Connection, select, update
 
 from cigri.database import Database
 from cigri.flow.batches import put_batch
-from cigri.flow.campaigns import close_campaigns, move_campaign
+from cigri.flow.campaigns import close_campaigns
 from cigri.flow.cancellations import kill_job
 from cigri.flow.cluster_visits import put_failure
 from cigri.flow.clusters import enable_cluster, find_cluster
 from cigri.flow.error_budgets import put_refusal
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.grid_identity import grid_key
+from cigri.flow.holds import hold_campaign
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.prologues_and_epilogues import put_epilogues, put_prologues
 from cigri.flow.tasks import take_waiting
@@ -71,7 +72,7 @@ def test_no_prologue_where_no_task_waits(database: Database) -> None:
         assert put_prologues(conn) == 0
 
 
-@pytest.mark.parametrize("why", ["disabled", "failing", "set aside", "paused"])
+@pytest.mark.parametrize("why", ["disabled", "failing", "set aside", "held"])
 def test_no_step_on_a_cluster_that_cannot_take_it(database: Database, why: str) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
@@ -81,8 +82,8 @@ def test_no_step_on_a_cluster_that_cannot_take_it(database: Database, why: str) 
             with_steps(conn, campaign)
             if why == "set aside":
                 put_refusal(conn, campaign, cluster, "dahu", "no", BudgetSettings())
-            elif why == "paused":
-                move_campaign(conn, campaign, ALICE, CampaignState.PAUSED)
+            elif why == "held":
+                hold_campaign(conn, campaign, ALICE)
         row = find_cluster(conn, "dahu")
         assert row is not None
         if why == "disabled":

@@ -4,11 +4,12 @@ import pytest
 from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
-from cigri.errors import NotFound
+from cigri.errors import CigriError, NotFound
 from cigri.flow.batches import put_batch
-from cigri.flow.campaigns import close_campaigns, move_campaign, own_campaign
+from cigri.flow.campaigns import cancel_campaign, close_campaigns, own_campaign
 from cigri.flow.cancellations import count_remaining, kill_job
 from cigri.flow.grid_identity import grid_key
+from cigri.flow.holds import hold_campaign, resume_campaign
 from cigri.flow.kill_requests import claim_due_kills, request_kills
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.live_jobs import mark_missing
@@ -25,44 +26,31 @@ from tests.callers import ALICE, BOB, ROOT
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
 MANY = 70_000  # more than a statement may have parameters
-RUNNING, PAUSED, ENDED, CANCELLED = (
-    CampaignState.IN_TREATMENT,
-    CampaignState.PAUSED,
-    CampaignState.TERMINATED,
-    CampaignState.CANCELLED,
-)
+RUNNING, ENDED, CANCELLED = CampaignState.IN_TREATMENT, CampaignState.TERMINATED, CampaignState.CANCELLED
 
 
-@pytest.mark.parametrize(
-    ("before", "target", "allowed"),
-    [
-        (RUNNING, PAUSED, True),
-        (RUNNING, CANCELLED, True),
-        (RUNNING, RUNNING, False),
-        (PAUSED, RUNNING, True),
-        (PAUSED, CANCELLED, True),
-        (PAUSED, PAUSED, False),
-        (ENDED, RUNNING, False),
-        (ENDED, PAUSED, False),
-        (ENDED, CANCELLED, False),
-        (CANCELLED, RUNNING, False),
-        (CANCELLED, PAUSED, False),
-        (CANCELLED, CANCELLED, False),
-    ],
-)
-def test_moves_of_a_campaign(database: Database, before: CampaignState, target: CampaignState, allowed: bool) -> None:
+@pytest.mark.parametrize("is_held", [False, True], ids=["", "held"])
+@pytest.mark.parametrize(("before", "allowed"), [(RUNNING, True), (ENDED, False), (CANCELLED, False)])
+def test_only_an_open_campaign_is_cancelled(
+    database: Database, before: CampaignState, allowed: bool, is_held: bool
+) -> None:
     with database.begin() as conn:
         a_cluster(conn)
         campaign = a_campaign(conn, 0 if before is ENDED else 1)
+        if is_held:
+            hold_campaign(conn, campaign, ALICE)
         if before is ENDED:
             close_campaigns(conn)
-        elif before is not RUNNING:
-            move_campaign(conn, campaign, ALICE, before)
+        elif before is CANCELLED:
+            cancel_campaign(conn, campaign, ALICE)
         events = _count_events(conn)
-        assert move_campaign(conn, campaign, ALICE, target) is allowed
-        assert own_campaign(conn, campaign, ALICE) is (target if allowed else before)
+        assert cancel_campaign(conn, campaign, ALICE) is allowed
+        assert own_campaign(conn, campaign, ALICE) is (CANCELLED if allowed else before)
         assert _count_events(conn) - events == int(allowed)
         assert examine(conn) == []
+        if is_held:
+            with pytest.raises(CigriError, match="there is nothing to resume"):
+                resume_campaign(conn, campaign, ALICE)
 
 
 def test_cancelling_ends_what_is_here_and_asks_for_what_is_there(database: Database) -> None:
@@ -76,7 +64,7 @@ def test_cancelling_ends_what_is_here_and_asks_for_what_is_there(database: Datab
         run_jobs(conn, [running])
         launching = _launching(conn, campaign, cluster)
         _to_launch(conn, campaign, cluster, jobs=2, tasks=2)
-        assert move_campaign(conn, campaign, ALICE, CANCELLED)
+        assert cancel_campaign(conn, campaign, ALICE)
     with database.begin() as conn:
         tasks, live = count_remaining(conn, campaign)
         assert tasks == {TaskState.DONE: 1, TaskState.ASSIGNED: 3, TaskState.CANCELLED: 8}
@@ -107,7 +95,7 @@ def test_a_campaign_with_very_many_jobs_can_be_cancelled(database: Database) -> 
         copied = "campaign_id, cluster_id, bucket_id, kind, state, width, walltime, created_at"
         copy = f"INSERT INTO jobs ({copied}) SELECT {copied} FROM jobs, generate_series(2, {MANY})"
         conn.execute(text(copy))
-        assert move_campaign(conn, campaign, ALICE, CANCELLED)
+        assert cancel_campaign(conn, campaign, ALICE)
         assert count_remaining(conn, campaign) == ({TaskState.CANCELLED: 1}, 0)
         assert examine(conn) == []
 
@@ -118,7 +106,7 @@ def test_a_prologue_that_was_never_launched_does_not_run_after_a_cancel(database
         campaign = a_campaign(conn, 1)
         conn.execute(update(CampaignCluster).values(prologue=StepState.WAITING))
         assert put_prologues(conn) == 1
-        move_campaign(conn, campaign, ALICE, CANCELLED)
+        cancel_campaign(conn, campaign, ALICE)
         assert list_launches(conn, cluster, 10, 10) == []
         assert conn.execute(select(CampaignCluster.c.prologue)).scalar_one() is StepState.FAILED
         assert count_remaining(conn, campaign) == ({TaskState.CANCELLED: 1}, 0)
@@ -185,9 +173,9 @@ def test_nobody_steers_the_campaigns_of_somebody_else(database: Database) -> Non
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 1)
         (job,) = submitted_jobs(conn, campaign, cluster, 1)
-        for target in (PAUSED, CANCELLED):
+        for change in (hold_campaign, cancel_campaign):
             with pytest.raises(NotFound, match=f"you have no campaign {campaign}"):
-                move_campaign(conn, campaign, BOB, target)
+                change(conn, campaign, BOB)
         reader = Caller("carol", is_operator=True, scope=AccessScope.READ)
         for caller, wanted in ((BOB, job), (reader, job), (ALICE, job + 1)):
             with pytest.raises(NotFound, match=f"you have no job {wanted}"):
@@ -195,7 +183,7 @@ def test_nobody_steers_the_campaigns_of_somebody_else(database: Database) -> Non
         assert own_campaign(conn, campaign, ALICE) is RUNNING
         assert conn.scalars(select(KillRequest.c.job_id)).all() == []
         assert kill_job(conn, job, ROOT)
-        assert move_campaign(conn, campaign, Caller("carol", is_operator=True), PAUSED)
+        hold_campaign(conn, campaign, Caller("carol", is_operator=True))
 
 
 def _to_launch(conn: Connection, campaign: int, cluster: int, *, jobs: int, tasks: int) -> list[int]:

@@ -7,8 +7,9 @@ from cigri.database import Database
 from cigri.errors import NotFound
 from cigri.flow import buckets
 from cigri.flow.archive import archive_campaign, list_leftovers, purge_campaign, put_purged
-from cigri.flow.campaigns import close_campaigns, move_campaign, own_campaign
+from cigri.flow.campaigns import cancel_campaign, close_campaigns, own_campaign
 from cigri.flow.cancellations import count_remaining
+from cigri.flow.holds import hold_campaign, list_held
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, find_extensible_campaign, put_campaign, put_tasks
 from cigri.flow.views.invariants import examine
 from cigri.identity.callers import Caller
@@ -118,13 +119,13 @@ def test_no_more_tasks_open_nothing(database: Database) -> None:
         assert own_campaign(conn, campaign, ALICE) is CampaignState.TERMINATED
 
 
-def test_a_paused_campaign_stays_paused_when_it_gets_tasks(database: Database) -> None:
+def test_a_held_campaign_stays_held_when_it_gets_tasks(database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
         campaign = a_campaign(conn, 1)
-        move_campaign(conn, campaign, ALICE, CampaignState.PAUSED)
+        hold_campaign(conn, campaign, ALICE)
         put_tasks(conn, campaign, ALICE, ["a"])
-        assert own_campaign(conn, campaign, ALICE) is CampaignState.PAUSED
+        assert list_held(conn) == {(campaign, None)}
 
 
 @pytest.mark.parametrize(
@@ -170,7 +171,7 @@ def test_cancelled_and_archived_campaigns_take_no_tasks(database: Database) -> N
     with database.begin() as conn:
         a_cluster(conn)
         cancelled, archived = a_campaign(conn, 1), a_campaign(conn, 0)
-        move_campaign(conn, cancelled, ALICE, CampaignState.CANCELLED)
+        cancel_campaign(conn, cancelled, ALICE)
         close_campaigns(conn)
         archive_campaign(conn, archived)
         for campaign, why in ((cancelled, "is cancelled"), (archived, "is archived")):

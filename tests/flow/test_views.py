@@ -12,7 +12,7 @@ from sqlalchemy import Connection, event
 from cigri.database import Database
 from cigri.drivers import Capacity
 from cigri.flow.archive import archive_campaign
-from cigri.flow.campaigns import move_campaign
+from cigri.flow.campaigns import cancel_campaign
 from cigri.flow.cancellations import kill_job
 from cigri.flow.cluster_states import put_cluster_state
 from cigri.flow.cluster_visits import put_failure
@@ -31,7 +31,7 @@ from cigri.flow.views.jobs import (
     list_tasks,
 )
 from cigri.settings.sections import BudgetSettings
-from cigri.states import CampaignState, JobState, KillReason, Outcome, TaskState
+from cigri.states import JobState, KillReason, Outcome, TaskState
 from tests.callers import ALICE
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 
@@ -57,7 +57,7 @@ def test_open_campaigns_are_listed_and_ended_ones_on_demand(database: Database) 
     with database.begin() as conn:
         a_cluster(conn)
         first, second = a_campaign(conn, 1), a_campaign(conn, 1, user="bob")
-        move_campaign(conn, first, ALICE, CampaignState.CANCELLED)
+        cancel_campaign(conn, first, ALICE)
         assert [view.id for view in list_campaigns(conn)] == [second]
         assert [view.id for view in list_campaigns(conn, with_ended=True)] == [first, second]
         assert [view.id for view in list_campaigns(conn, with_ended=True, user="alice")] == [first]
@@ -105,7 +105,7 @@ def test_errors_are_the_open_ones_of_the_chosen_campaigns(database: Database) ->
         assert [error.campaign_id for error in list_errors(conn, user="bob")] == [second]
         (error,) = list_errors(conn, [first])
         assert (error.code, error.cluster, error.times) == ("TASK_FAILED", "dahu", 1)
-        move_campaign(conn, first, ALICE, CampaignState.CANCELLED)  # nobody needs to fix it now
+        cancel_campaign(conn, first, ALICE)  # nobody needs to fix it now
         assert not list_errors(conn, [first])
 
 

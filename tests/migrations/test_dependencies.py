@@ -27,3 +27,4 @@ def test_there_and_back_with_campaigns_that_wait(database: Database) -> None:
         assert schema.differences(conn) == []
         third = a_campaign(conn, 1, after=[NewDependency(second)])
         assert conn.scalar(text(f"SELECT state::text FROM tasks WHERE campaign_id = {third}")) == "blocked"
+        assert list(conn.scalars(text("SELECT campaign_id FROM holds"))) == [second], "what was paused is held"

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from cigri.errors import RemoteOutcomeUnknown
-from cigri.flow.campaigns import move_campaign
+from cigri.flow.campaigns import cancel_campaign
 from cigri.flow.ends import EndedAttempt, put_ended
 from cigri.flow.tasks import redo_tasks
 from cigri.flow.views.campaigns import list_campaigns, list_parts
@@ -19,7 +19,7 @@ from cigri.identity.callers import Caller
 from cigri.lifecycle.verdicts import STAYS
 from cigri.presentation.run_status import run_status
 from cigri.settings.sections import Settings
-from cigri.states import CampaignState, Outcome, TaskState
+from cigri.states import Outcome, TaskState
 from cigri.wrapper.output_fetching import OutputFilePart
 from modules import janitor, stager
 from modules.stager import cluster_files, collecting
@@ -389,7 +389,7 @@ def test_what_was_done_of_a_cancelled_campaign_still_comes(local: Grid, tmp_path
     campaign = submit(local, place, 1)
     local.run_until(lambda: events(local, "OUTPUTS_NOT_COLLECTED"))
     with local.database.begin() as conn:
-        assert move_campaign(conn, campaign, Caller(local.site.user, False), CampaignState.CANCELLED)
+        assert cancel_campaign(conn, campaign, Caller(local.site.user, False))
     (place / "0").unlink()
     local.run_until(lambda: contents(place))
     assert contents(place) == expected(0)
@@ -403,7 +403,7 @@ def test_what_is_purged_is_awaited_no_longer(local: Grid, tmp_path: Path) -> Non
     janitor.run_once(local.tools)
     assert len(on_cluster(local)) == 1, "nothing of an open campaign is purged"
     with local.database.begin() as conn:
-        assert move_campaign(conn, campaign, Caller(local.site.user, False), CampaignState.CANCELLED)
+        assert cancel_campaign(conn, campaign, Caller(local.site.user, False))
         conn.execute(text("UPDATE campaigns SET ended_at = ended_at - interval '31 days'"))
     janitor.run_once(local.tools)
     assert on_cluster(local) == []

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, event
 
 from cigri.database import Database
 from cigri.drivers.local import START_CLIENT
-from cigri.flow.campaigns import move_campaign
+from cigri.flow.campaigns import cancel_campaign
 from cigri.flow.clusters import ClusterRow, put_cluster
 from cigri.flow.launches import NewJob, put_jobs
 from cigri.flow.tasks import take_waiting
@@ -24,7 +24,6 @@ from cigri.gateway.transport_gateway import TransportGateway
 from cigri.runtime.pass_context import PassContext
 from cigri.settings.sections import Settings
 from cigri.shell.results import ShellResult
-from cigri.states import CampaignState
 from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, updator
 from modules.metascheduler.pending_reasons import explain
 from modules.metascheduler.policies import load
@@ -119,7 +118,7 @@ def test_a_cancel_costs_the_same_however_many_jobs_were_not_sent(database: Datab
             waiting = take_waiting(conn, campaign, tasks)
             put_jobs(conn, campaign, [NewJob(1 + n % 3, 1, 60, [task]) for n, task in enumerate(waiting)])
         with one.begin() as conn, counted(one) as counts:
-            assert move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
+            assert cancel_campaign(conn, campaign, ALICE)
         statements.append(counts["statements"])
     assert statements[0] == statements[1] <= 13
 

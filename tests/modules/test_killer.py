@@ -7,11 +7,10 @@ import pytest
 
 from cigri.drivers import Driver
 from cigri.drivers.local import LocalDriver
-from cigri.flow.campaigns import move_campaign
+from cigri.flow.campaigns import cancel_campaign
 from cigri.flow.cancellations import kill_job
 from cigri.flow.clusters import put_cluster
 from cigri.identity.callers import Caller
-from cigri.states import CampaignState
 from modules import killer, updator
 from tests.grid import Grid, Site, local_site, until
 from tests.localbatch.host import Host
@@ -56,7 +55,7 @@ def test_a_user_kills_a_waiting_and_a_running_job(local: Grid) -> None:
     assert local.rows("SELECT DISTINCT outcome::text FROM jobs WHERE state = 'ended'") == [{"outcome": "killed"}]
     assert local.one("SELECT count(*) FROM kills WHERE is_open") == 0
     with local.database.begin() as conn:
-        move_campaign(conn, 1, Caller(local.site.user), CampaignState.CANCELLED)
+        cancel_campaign(conn, 1, Caller(local.site.user))
     local.run_until(lambda: local.counts() == {"cancelled": 6})
     assert not local.one("SELECT count(*) FROM events WHERE level <> 'info'")
     local.assert_sane()

@@ -4,17 +4,22 @@ from pathlib import Path
 
 import pytest
 
-from cigri.flow.campaigns import move_campaign
 from cigri.flow.clusters import enable_cluster, find_cluster, put_cluster
+from cigri.flow.holds import hold_campaign, resume_campaign
 from cigri.identity.callers import Caller
-from cigri.states import CampaignState
 from modules import campaign_schedulers, metascheduler, updator
 from tests.grid import Grid
 
 
-def move(grid: Grid, campaign: int, target: CampaignState) -> None:
+def stand_still(grid: Grid, campaign: int) -> None:
+    """What runs goes on."""
     with grid.database.begin() as conn:
-        assert move_campaign(conn, campaign, Caller(grid.site.user), target)
+        hold_campaign(conn, campaign, Caller(grid.site.user), waiting_only=True)
+
+
+def go_on(grid: Grid, campaign: int) -> None:
+    with grid.database.begin() as conn:
+        resume_campaign(conn, campaign, Caller(grid.site.user))
 
 
 def jobs(grid: Grid, where: str = "state <> 'ended'") -> int:
@@ -30,31 +35,31 @@ def go(grid: Grid) -> None:
     (Path(grid.place) / "go").touch()
 
 
-def test_a_paused_campaign_ends_what_it_has_and_begins_nothing(local: Grid) -> None:
+def test_a_held_campaign_ends_what_it_has_and_begins_nothing(local: Grid) -> None:
     local.submit([str(number) for number in range(8)], command=hold(local), max_jobs=4)
     local.run_until(lambda: jobs(local, "state = 'running'") == 4)
-    move(local, 1, CampaignState.PAUSED)
+    stand_still(local, 1)
     go(local)
     local.run_until(lambda: not jobs(local))
     for _ in range(2):
         local.cycle()
     assert local.counts() == {"done": 4, "waiting": 4}
-    move(local, 1, CampaignState.IN_TREATMENT)
+    go_on(local, 1)
     local.run_to_end()
     local.assert_each_ran_once(8)
 
 
-@pytest.mark.parametrize("why", ["paused", "disabled"])
+@pytest.mark.parametrize("why", ["held", "disabled"])
 def test_jobs_that_cannot_be_launched_are_in_nobodys_way(local: Grid, why: str) -> None:
     local.submit([str(number) for number in range(60)])
     for module in (updator, metascheduler, campaign_schedulers):
         module.run_once(local.tools)
     assert jobs(local, "state = 'to_launch'") == 54
-    if why == "paused":
-        move(local, 1, CampaignState.PAUSED)
+    if why == "held":
+        stand_still(local, 1)
         local.submit([str(number) for number in range(10)])
         local.run_until(lambda: local.counts() == {"waiting": 60, "done": 10})
-        move(local, 1, CampaignState.IN_TREATMENT)
+        go_on(local, 1)
     else:
         with local.database.begin() as conn:
             enable_cluster(conn, "here", enabled=False)

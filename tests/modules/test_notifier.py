@@ -19,8 +19,9 @@ from sqlalchemy import Connection, text
 
 from cigri.database import Database
 from cigri.database.virtual import VirtualTimeDatabase
-from cigri.flow.campaigns import close_campaigns, move_campaign
+from cigri.flow.campaigns import cancel_campaign, close_campaigns
 from cigri.flow.events import NewEvent, put_events
+from cigri.flow.holds import hold_campaign, resume_campaign
 from cigri.flow.messages import take_due
 from cigri.flow.subscriptions import put_subscription
 from cigri.formats.subscriptions import read_subscribing
@@ -28,7 +29,7 @@ from cigri.gateway.transport_gateway import TransportGateway
 from cigri.identity.callers import Caller
 from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.settings.sections import NotifySettings, Settings
-from cigri.states import CampaignState, EventLevel, Outcome, Severity
+from cigri.states import EventLevel, Outcome, Severity
 from modules import notifier
 from modules.notifier import recipients
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
@@ -123,9 +124,9 @@ def test_each_part_of_a_campaigns_life_has_its_tag(told: Told, mail: MailServer)
     with told.database.begin() as conn:
         jobs = begin(conn, id)
     told.run()
-    for state in (CampaignState.PAUSED, CampaignState.IN_TREATMENT):
+    for change in (hold_campaign, resume_campaign):
         with told.database.begin() as conn:
-            move_campaign(conn, id, alice, state)
+            change(conn, id, alice)
         told.run()
     with told.database.begin() as conn:
         put_events(conn, [NewEvent("CHECKPOINT", EventLevel.INFO, "job 1", "it was asked", id)])
@@ -134,7 +135,7 @@ def test_each_part_of_a_campaigns_life_has_its_tag(told: Told, mail: MailServer)
         end_jobs(conn, 1, jobs, Outcome.FAILURE, exit_code=5)
     told.run()
     with told.database.begin() as conn:
-        move_campaign(conn, id, alice, CampaignState.CANCELLED)
+        cancel_campaign(conn, id, alice)
     told.run()
     tags = ["RUNNING", "SUSPENDED", "RESUMING", "INFO", "ERROR", "END"]
     assert [mail["Subject"] for mail in mail.mails] == [f"*CIGRI* [{tag}]: {id} (povray) on {HOST}" for tag in tags]

@@ -155,7 +155,7 @@ def test_it_takes_over_what_it_says_once_and_writes_nothing_there(cigri: Cigri, 
         in said.out
     )
     assert "1 (mc) of alice: 2 of 4 tasks, 1 of which failed, to be done by campaign 1 here\n" in said.out
-    assert "2 (mc) of bob: 1 of 1 task to be done by campaign 2 here, which is paused\n" in said.out
+    assert "2 (mc) of bob: 1 of 1 task to be done by campaign 2 here, which is held\n" in said.out
     again = cigri(*written)
     assert "dahu: is declared here already, and stays as it is\n" in again.out
     assert "1 (mc) of alice: is campaign 1 here since an earlier import\n" in again.out
@@ -171,8 +171,9 @@ def test_it_takes_over_what_it_says_once_and_writes_nothing_there(cigri: Cigri, 
         assert conn.execute(text(f"{tasks} ORDER BY t.id")).all() == [
             ("alice", "mc", "in_treatment", "b 2"),
             ("alice", "mc", "in_treatment", "c 3"),
-            ("bob", "mc", "paused", "e 5"),
+            ("bob", "mc", "in_treatment", "e 5"),
         ]
+        assert conn.execute(text("SELECT campaign_id, asked_by FROM holds")).all() == [(2, "bob")], "it is held"
         assert conn.execute(text("SELECT grid_user FROM affinities")).scalars().all() == ["alice"]
         assert conn.execute(text("SELECT grid_user, how FROM audit WHERE endpoint = 'submit_campaign'")).all() == [
             ("alice", "import-cigri3"),

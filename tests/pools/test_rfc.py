@@ -10,7 +10,7 @@ from cigri.eligibility.queues import read_wanted
 from cigri.errors import CigriError
 from cigri.flow.archive import forget_pools
 from cigri.flow.batches import put_batch
-from cigri.flow.campaigns import move_campaign
+from cigri.flow.campaigns import cancel_campaign
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.resource_documents import mark_changed
 from cigri.flow.submissions import put_tasks
@@ -18,7 +18,7 @@ from cigri.flow.submit_pools import list_pools
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.queues import list_queues
 from cigri.requirements import digest
-from cigri.states import CampaignState, PropertyLevel
+from cigri.states import PropertyLevel
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.pools import BucketPool, SubmitPool, SubmitPoolQueue, SubmitPoolReject
 from cigri.tables.resources import DeclaredProperty
@@ -199,7 +199,7 @@ def _over(database: Database) -> None:
     with database.begin() as conn:
         two_clusters(conn)
         submit(conn, {"memory": "4 GB"})
-        move_campaign(conn, 1, ALICE, CampaignState.CANCELLED)
+        cancel_campaign(conn, 1, ALICE)
 
 
 def _count(database: Database) -> int:
@@ -227,7 +227,7 @@ def test_a_pool_is_not_removed_as_soon_as_its_last_job_is_picked_up(database: Da
         set_time(conn, NOON)
         end_jobs(conn, fat, jobs)
         set_time(conn, NOON + DAYS)
-        move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
+        cancel_campaign(conn, campaign, ALICE)
         set_time(conn, NOON + DAYS + timedelta(hours=23))
         assert forget_pools(conn, 1.0) == 0, "it was in use until then"
         set_time(conn, NOON + DAYS + timedelta(hours=25))

@@ -6,9 +6,9 @@ import re
 import pytest
 from sqlalchemy import text
 
-from cigri.flow.campaigns import move_campaign
+from cigri.flow.campaigns import cancel_campaign
+from cigri.flow.holds import hold_campaign
 from cigri.identity.callers import Caller
-from cigri.states import CampaignState
 from modules.portal.rendering.page_renderer import STATIC
 from tests.factories import a_campaign, end_jobs, submitted_jobs
 from tests.portal.browser import Browser, signed_in
@@ -100,7 +100,7 @@ def test_strangers_are_told_how_to_sign_in_and_no_more(path: str, web: Served) -
 
 def test_what_is_refused_is_told_in_a_page(browser: Browser) -> None:
     told = browser.get("/?state=perhaps")
-    assert (told.status, "state 'perhaps' is not known here; there are in_treatment," in told.words) == (400, True)
+    assert (told.status, "state 'perhaps' is not known here; there are held," in told.words) == (400, True)
     assert "text/html" in told.headers["content-type"]
     assert browser.get("/nothing").status == 404
 
@@ -150,9 +150,9 @@ def test_home_goes_on_behind_the_last_line(browser: Browser, monkeypatch: pytest
 
 def test_home_shows_what_ended_lately_below_what_is_open(browser: Browser, web: Served) -> None:
     with web.database.begin() as conn:
-        move_campaign(conn, 2, Caller("nobody"), CampaignState.CANCELLED)
+        cancel_campaign(conn, 2, Caller("nobody"))
         old = a_campaign(conn, 1, user="nobody", name="long ago")
-        move_campaign(conn, old, Caller("nobody"), CampaignState.CANCELLED)
+        cancel_campaign(conn, old, Caller("nobody"))
         conn.execute(text(f"UPDATE campaigns SET ended_at = now() - interval '8 days' WHERE id = {old}"))
     shown, _, ended = browser.get("/").words.partition("Ended in the last 7 days")
     assert ("1 sums" in shown, HOSTILE in shown, HOSTILE in ended) == (True, False, True)
@@ -167,7 +167,7 @@ def test_home_shows_what_ended_lately_below_what_is_open(browser: Browser, web: 
         ("name=%25", []),
         ("name=script", ["2"]),
         ("user=*&project=physics", ["4"]),
-        ("state=paused", ["4"]),
+        ("state=held", ["2", "4"]),
         ("state=cancelled", []),
         ("user=*&order=-id", ["4", "3", "2", "1"]),
         ("user=*&order=name", ["2", "4", "1", "3"]),
@@ -184,7 +184,8 @@ def test_campaigns_are_found_and_sorted(
     with web.database.begin() as conn:
         assert a_campaign(conn, 1, user="nobody", name="Matrices") == 4
         conn.execute(text("INSERT INTO projects (name) VALUES ('physics')"))
-        conn.execute(text("UPDATE campaigns SET project_id = 1, state = 'paused' WHERE id = 4"))
+        conn.execute(text("UPDATE campaigns SET project_id = 1 WHERE id = 4"))
+        hold_campaign(conn, 4, Caller("nobody"))
     told = browser.get(f"/?{query}")
     assert listed(told.text) == shown
     assert ("No campaign is like this" in told.words) is not bool(shown)

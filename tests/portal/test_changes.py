@@ -24,7 +24,7 @@ from cigri.endpoints import Access, Endpoint
 from cigri.flow.affinities_and_targets import Principal, put_affinity, put_target
 from cigri.flow.audit import list_audit
 from cigri.flow.browser_sessions import put_link
-from cigri.flow.campaigns import move_campaign
+from cigri.flow.campaigns import cancel_campaign
 from cigri.flow.ceilings import put_limit
 from cigri.flow.drains import ClusterDrain, put_drain
 from cigri.flow.excluded_nodes import put_exclusion
@@ -39,7 +39,7 @@ from cigri.identity.token_text import hash_of
 from cigri.resources.description import ResourcesDescription
 from cigri.settings.sections import NodeSettings, PortalSettings, Settings
 from cigri.ssh_keys.public_keys import read_public_key
-from cigri.states import CampaignState, Outcome, PrincipalKind
+from cigri.states import Outcome, PrincipalKind
 from cigri.tables import everything
 from cigri.tables.audit import Audit, AuditChain
 from cigri.tables.campaigns import CampaignCluster
@@ -109,7 +109,6 @@ ASKED = {
     "fetch_outputs": Asked("/campaigns/5/outputs?numbers=0&streams=out", status=202),
     "fetch_files": Asked("/campaigns/5/files?numbers=0&file=0/a%2520b", status=202),
     "cancel_campaign": Asked("/campaigns/1/cancel"),
-    "pause_campaign": Asked("/campaigns/1/pause"),
     "resume_campaign": Asked("/campaigns/2/resume"),
     "purge_campaign": Asked("/campaigns/3/purge"),
     "checkpoint_campaign": Asked("/campaigns/1/checkpoint"),
@@ -240,9 +239,9 @@ def put_grid(conn: Connection) -> None:
     submitted_jobs(conn, 1, cluster, 2)
     run_jobs(conn, [1])
     hold_job(conn, 2, owner)
-    move_campaign(conn, 2, owner, CampaignState.PAUSED)
+    hold_campaign(conn, 2, owner)
     submitted_jobs(conn, 3, cluster, 1)
-    move_campaign(conn, 3, owner, CampaignState.CANCELLED)
+    cancel_campaign(conn, 3, owner)
     hold_campaign(conn, 4, owner)
     end_jobs(conn, cluster, submitted_jobs(conn, 5, cluster, 2), Outcome.FAILURE, exit_code=1)
     settings = {"exec_file": "/bin/true", "walltime": 3600, "checkpoint": {"signal": "USR2"}}

@@ -15,13 +15,12 @@ from cigri.endpoints.identity import whoami
 from cigri.endpoints.portal_client import PortalClient
 from cigri.endpoints.remote_portal import find_elsewhere
 from cigri.errors import ConfigError
-from cigri.flow.campaigns import move_campaign
+from cigri.flow.holds import hold_campaign
 from cigri.flow.ssh_keys import put_key
 from cigri.identity.callers import AccessScope, Caller
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.ssh_keys.challenge_text import RequestedToken
 from cigri.ssh_keys.public_keys import read_public_key
-from cigri.states import CampaignState
 from modules.portal import make_app
 from modules.portal.deferred_responses import DeferredResponses
 from modules.portal.request_guard import LARGEST_JSON
@@ -210,7 +209,7 @@ def test_a_page_is_told_behind_it_at_once_what_changes(proxied: Proxied, databas
         line.say(b"GET %s HTTP/1.1\r\n%sAccept: text/event-stream\r\n\r\n" % (path.encode(), BASIC))
         line.until(b": listening")
         with database.begin() as conn:
-            assert move_campaign(conn, 1, Caller("nobody"), CampaignState.PAUSED)
+            hold_campaign(conn, 1, Caller("nobody"))
         line.until(b"event: changed")
 
 

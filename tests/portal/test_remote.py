@@ -12,10 +12,9 @@ from cigri.endpoints import Endpoint, P, R
 from cigri.endpoints.identity import whoami
 from cigri.endpoints.portal_client import PortalClient
 from cigri.errors import PortalUnavailable
-from cigri.flow.campaigns import move_campaign
+from cigri.flow.campaigns import cancel_campaign
 from cigri.identity.callers import Caller
 from cigri.settings.sections import PortalSettings, Settings
-from cigri.states import CampaignState
 from tests.factories import a_campaign, a_cluster
 from tests.portal.conftest import serving
 from tests.waiting import looks
@@ -72,7 +71,7 @@ def test_a_watch_goes_on_with_a_portal_that_was_started_again(
     wait_for(lambda: remote.missed)
     with serving(database, settings, place):
         with database.begin() as conn:
-            assert move_campaign(conn, campaign, Caller("alice"), CampaignState.CANCELLED)
+            assert cancel_campaign(conn, campaign, Caller("alice"))
         watcher.join(20)
     remote.close()
     assert statuses == [1]

@@ -11,10 +11,9 @@ import pytest
 from cigri.database import Database
 from cigri.errors import DatabaseUnavailable
 from cigri.flow.browser_sessions import end_sessions
-from cigri.flow.campaigns import move_campaign
+from cigri.flow.holds import hold_campaign
 from cigri.identity.callers import Caller
 from cigri.settings.sections import Settings
-from cigri.states import CampaignState
 from modules.portal import change_stream
 from modules.portal.change_stream import ChangePoller
 from modules.portal.listening import LAST_PATIENCE
@@ -105,9 +104,9 @@ def address(browser: Browser, page: str) -> str:
     return told.replace("&amp;", "&")
 
 
-def pause(database: Database) -> None:
+def hold(database: Database) -> None:
     with database.begin() as conn:
-        assert move_campaign(conn, 1, OWNER, CampaignState.PAUSED)
+        hold_campaign(conn, 1, OWNER)
 
 
 @pytest.mark.parametrize("page", ["/", "/?user=*", "/campaigns/1", "/campaigns/1/tasks/0"])
@@ -115,20 +114,20 @@ def test_a_page_is_told_what_changes_and_nothing_before(page: str, browser: Brow
     with listening(browser, address(browser, page)) as stream:
         assert "content-type: text/event-stream" in stream.heard.lower()
         assert stream.is_silent(0.3), "it shows what there is"
-        pause(web.database)
+        hold(web.database)
         assert "event: changed\nid: " in stream.until("event: changed")
 
 
 def test_what_changed_before_it_listened_is_told(browser: Browser, web: Served) -> None:
     path = address(browser, "/campaigns/1")
-    pause(web.database)
+    hold(web.database)
     with listening(browser, path) as stream:
         stream.until("event: changed")
 
 
 def test_a_browser_that_comes_again_is_not_told_twice(browser: Browser, web: Served) -> None:
     path = address(browser, "/campaigns/1")
-    pause(web.database)
+    hold(web.database)
     with listening(browser, path) as stream:
         told = stream.until("data: changed").partition("id: ")[2].split()[0]
     with listening(browser, path, **{"Last-Event-ID": told}) as stream:
@@ -137,7 +136,7 @@ def test_a_browser_that_comes_again_is_not_told_twice(browser: Browser, web: Ser
 
 def test_other_campaigns_are_not_told_of(browser: Browser, web: Served) -> None:
     with listening(browser, address(browser, "/campaigns/3")) as stream:
-        pause(web.database)
+        hold(web.database)
         assert stream.is_silent(0.3)
 
 
@@ -223,7 +222,7 @@ def test_streams_outlive_a_database_that_is_away(
         return look(self, ears)
 
     path = address(browser, "/campaigns/1")
-    pause(web.database)
+    hold(web.database)
     monkeypatch.setattr(ChangePoller, "_look", away)
     with listening(browser, path) as stream:
         stream.until("event: changed")

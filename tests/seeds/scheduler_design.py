@@ -288,7 +288,7 @@ STEPS = [
     shown(
         "campaign schedulers get the clusters that they may use",
         "pools/test_dispatch::test_each_job_carries_tasks_of_one_bucket_and_goes_where_that_may_go",
-        "flow/test_claims::test_an_offer_to_a_campaign_that_was_paused_meanwhile_is_void",
+        "flow/test_claims::test_an_offer_to_a_campaign_that_was_held_meanwhile_is_void",
     ),
     shown(
         "a cluster is one campaign's until that has ended, then the next one's",

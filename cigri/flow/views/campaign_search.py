@@ -10,6 +10,7 @@ from sqlalchemy import BigInteger, Connection, Text, cast, func, select, tuple_
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
+from cigri.flow.holds import is_campaign_held
 from cigri.states import CampaignState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.grid import Project
@@ -19,7 +20,7 @@ class CampaignSearch(NamedTuple):
     """What campaigns are looked for by, and in which order they are listed.
 
     `name` is a part of their names, in any case; `ended_within` a time up to now in which they have ended, of those
-    submitted lately. Empty and None: whatever it is.
+    submitted lately; with `is_held` those that are held as a whole. Empty and None: whatever it is.
     """
 
     name: str = ""
@@ -28,6 +29,7 @@ class CampaignSearch(NamedTuple):
     ended_within: timedelta | None = None
     order: str = "id"
     is_descending: bool = False
+    is_held: bool = False
 
 
 ANY_CAMPAIGN = CampaignSearch()
@@ -46,6 +48,8 @@ def page_of_ids(wanted: ColumnElement[bool], search: CampaignSearch, after: int)
         page = page.where(Project.c.name == search.project)
     if search.states:
         page = page.where(Campaign.c.state.in_(search.states))
+    if search.is_held:
+        page = page.where(is_campaign_held())
     if search.ended_within is not None:
         newest = select(func.max(Campaign.alias("any_campaign").c.id)).scalar_subquery()
         is_recent = Campaign.c.ended_at > func.now() - search.ended_within

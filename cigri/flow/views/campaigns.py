@@ -67,9 +67,7 @@ def _campaigns() -> Select[*tuple[Any, ...]]:
         .lateral()
     )
     parcels = _parcels()
-    held = select(Hold.c.id).where(
-        Hold.c.campaign_id == Campaign.c.id, Hold.c.cluster_id.is_(None), Hold.c.job_id.is_(None)
-    )
+    whole = and_(Hold.c.campaign_id == Campaign.c.id, Hold.c.cluster_id.is_(None), Hold.c.job_id.is_(None))
     return (
         select(
             Campaign.c.id,
@@ -91,7 +89,9 @@ def _campaigns() -> Select[*tuple[Any, ...]]:
             Forecast.c.eta,
             Forecast.c.eta_low,
             Forecast.c.eta_high,
-            held.exists().label("is_held"),
+            Hold.c.id.is_not(None).label("is_held"),
+            Hold.c.asked_by.label("held_by"),
+            Hold.c.asked_at.label("held_at"),
             Campaign.c.scheduler,
             Campaign.c.max_replicas,
             Forecast.c.published,
@@ -108,6 +108,7 @@ def _campaigns() -> Select[*tuple[Any, ...]]:
         .join(errors, true())
         .join(parcels, true())
         .outerjoin(Project, Project.c.id == Campaign.c.project_id)
+        .outerjoin(Hold, whole)
         .outerjoin(Forecast, and_(Forecast.c.campaign_id == Campaign.c.id, Forecast.c.cluster_id.is_(None)))
     )
 

@@ -6,7 +6,8 @@ from sqlalchemy import BigInteger, Connection, and_, case, cast, func, select, t
 
 from cigri.api_models.dependencies import DependencyView
 from cigri.database.typed_rows import read_all
-from cigri.states import LEFT_TO_DO, TaskState
+from cigri.flow.holds import is_campaign_held
+from cigri.states import LEFT_TO_DO, OPEN_CAMPAIGNS, TaskState
 from cigri.tables.campaigns import Campaign, Forecast
 from cigri.tables.dependencies import Dependency
 from cigri.tables.tasks import TaskCount
@@ -52,6 +53,7 @@ def list_after(conn: Connection, campaign_id: int) -> list[DependencyView]:
             sums.c.not_done,
             sums.c.total,
             Forecast.c.eta.label("ends_at"),
+            and_(Campaign.c.state.in_(OPEN_CAMPAIGNS), is_campaign_held()).label("is_held"),
         )
         .join(Campaign, Campaign.c.id == row.required_id)
         .join(sums, true())

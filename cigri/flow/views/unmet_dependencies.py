@@ -71,7 +71,7 @@ def list_news(conn: Connection) -> list[UnmetDependency]:
 @cache
 def _shut() -> Select[*tuple[Any, ...]]:
     """Without those of which the required campaign goes on, unless single tasks of it are waited for."""
-    row, is_over = Dependency.c, and_(Campaign.c.state != CampaignState.PAUSED, is_settled())
+    row, is_over = Dependency.c, is_settled()
     is_cancelled, is_broken = Campaign.c.state == CampaignState.CANCELLED, row.broken_at.is_not(None)
     return (
         select(

@@ -150,9 +150,9 @@ class Cigri3Import:
         if remarks.problems or examined.description is None:
             raise DescriptionError(remarks.problems)
         sent = IdempotencyKey(key, "")
-        campaign_id = take_over(self._database, self._settings, caller, examined, sent, is_paused=campaign.is_paused)
+        campaign_id = take_over(self._database, self._settings, caller, examined, sent, is_held=campaign.is_paused)
         self._begin_averages(campaign, campaign_id)
-        return f"{told} to be done by campaign {campaign_id} here{', which is paused' if campaign.is_paused else ''}"
+        return f"{told} to be done by campaign {campaign_id} here{', which is held' if campaign.is_paused else ''}"
 
     def _begin_averages(self, campaign: Cigri3Campaign, campaign_id: int) -> None:
         here, lasted = self._ids(), defaultdict[str, list[float]](list)

@@ -1,11 +1,13 @@
 """Campaigns as CiGri 3 told them, submitted and changed."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl
 
 from cigri.api_models.campaigns import CampaignClusterView, CampaignView
-from cigri.endpoints import campaign_changes, submissions
+from cigri.api_models.changes import ActionResult
+from cigri.endpoints import Endpoint, campaign_changes, submissions
 from cigri.endpoints import campaigns as endpoints
 from cigri.endpoints.descriptions import description, parameters
 from cigri.endpoints.paging import walk
@@ -21,11 +23,13 @@ from modules.portal.cigri3.dispatch import Cigri3Request, Cigri3Response, accept
 NO_THROUGHPUT = 1e-16
 """Tasks a second; clients divide by it, and tell as ~ what is so far away."""
 MOST_PARAMETERS = 100_000  # in a description that is told
-SETTABLE_STATES = ("paused", "in_treatment")
+PAUSED = "paused"
+"""CiGri 3's word for a campaign that is held."""
+SETTABLE_STATES = (PAUSED, "in_treatment")
 CANCEL = campaign_changes.cancel_campaign
-INSTEAD_OF_CANCEL = {
-    "hold": campaign_changes.pause_campaign,
-    "resume": campaign_changes.resume_campaign,
+INSTEAD_OF_CANCEL: Mapping[str, Endpoint[..., ActionResult]] = {
+    "hold": campaign_changes.hold_campaign,
+    "resume": campaign_changes.release_campaign,
     "purge": campaign_changes.purge_campaign,
 }
 FILE_OF_PARAMETERS = DescriptionProblem(
@@ -48,7 +52,7 @@ def root(_asked: Cigri3Request) -> Cigri3Response:
 
 
 def list_campaigns(asked: Cigri3Request) -> Cigri3Response:
-    """Those that are in treatment or paused."""
+    """Those that are open, held or not."""
     items = [as_campaign(campaign) for campaign in walk(asked.grid, endpoints.campaigns)]
     return Cigri3Response(
         {"items": items, "total": len(items), "links": [link("self", "/campaigns"), link("parent", "/")]}
@@ -123,10 +127,10 @@ def change(asked: Cigri3Request) -> Cigri3Response:
         raise UsageError(
             f"state={' or state='.join(SETTABLE_STATES)} is what can be changed; a campaign keeps its name"
         )
-    if form["state"] == "paused":
-        asked.grid.call(campaign_changes.pause_campaign, campaign_id=number)
+    if form["state"] == PAUSED:
+        asked.grid.call(campaign_changes.hold_campaign, campaign_id=number)
     else:
-        asked.grid.call(campaign_changes.resume_campaign, campaign_id=number)
+        asked.grid.call(campaign_changes.release_campaign, campaign_id=number)
     return Cigri3Response(_campaign(asked, number), HTTPStatus.ACCEPTED)
 
 
@@ -145,7 +149,7 @@ def as_campaign(campaign: CampaignView) -> dict[str, Any]:
         "id": campaign.id,
         "name": campaign.name,
         "user": campaign.user,
-        "state": campaign.state,
+        "state": PAUSED if campaign.is_held and campaign.is_open else campaign.state,
         "has_events": campaign.errors > 0,
         "submission_time": int(campaign.submitted_at.timestamp()),
         "total_jobs": campaign.total,

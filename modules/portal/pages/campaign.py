@@ -19,10 +19,8 @@ from cigri.endpoints import Endpoint
 from cigri.endpoints.campaign_changes import (
     cancel_campaign,
     hold_campaign,
-    pause_campaign,
     release_campaign,
     resubmit_tasks,
-    resume_campaign,
     set_priority,
 )
 from cigri.endpoints.campaigns import campaign, failures, strip
@@ -59,8 +57,6 @@ MOST_SHOWN_RANGES = 8
 CHANGES_OF_CAMPAIGN: Mapping[str, Endpoint[..., Any]] = {
     "hold": hold_campaign,
     "release": release_campaign,
-    "pause": pause_campaign,
-    "resume": resume_campaign,
     "cancel": cancel_campaign,
 }
 NONE_WHERE_EMPTY = BeforeValidator(lambda value: None if value == "" else value)

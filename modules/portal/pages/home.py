@@ -27,8 +27,7 @@ ANY_USER = "*"
 ENDED_DAYS, ENDED_LINES = 7, 20
 HOME_STATES = {
     "": "open",
-    "in_treatment": "open, not paused",
-    "paused": "paused",
+    "held": "held",
     "terminated": "ended",
     "cancelled": "cancelled",
     "all": "any state",

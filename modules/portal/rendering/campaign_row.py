@@ -42,7 +42,6 @@ class StateBadge(NamedTuple):
 
 
 UNMOVED_BADGES = {
-    CampaignState.PAUSED: StateBadge("paused", "still"),
     CampaignState.TERMINATED: StateBadge("ended", "over"),
     CampaignState.CANCELLED: StateBadge("cancelled", "still"),
 }
@@ -189,8 +188,7 @@ def expected_end(campaign: CampaignView) -> ExpectedEnd:
     """The forecast, where it goes on."""
     if not campaign.is_open:
         return ExpectedEnd(campaign.ended_at, None, None, None)
-    is_going_on = campaign.state is CampaignState.IN_TREATMENT and not campaign.is_held
-    if not is_going_on or not campaign.blocked + campaign.waiting + campaign.assigned:
+    if campaign.is_held or not campaign.blocked + campaign.waiting + campaign.assigned:
         return ExpectedEnd(None, None, None, None)
     return ExpectedEnd(None, campaign.eta, campaign.eta_low, campaign.eta_high)
 

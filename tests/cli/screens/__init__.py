@@ -47,6 +47,8 @@ LARGE = CampaignView(
     eta_low=NOON + timedelta(hours=40),
     eta_high=NOON + timedelta(hours=47),
     is_held=False,
+    held_by=None,
+    held_at=None,
     scheduler="",
     max_replicas=None,
     published=None,

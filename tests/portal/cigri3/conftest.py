@@ -10,12 +10,13 @@ import pytest
 from sqlalchemy import Connection, select, update
 
 from cigri.database import Database
-from cigri.flow.campaigns import move_campaign
+from cigri.flow.campaigns import cancel_campaign
 from cigri.flow.events import NewEvent, put_events
+from cigri.flow.holds import hold_campaign
 from cigri.flow.subscriptions import put_subscription
 from cigri.formats.subscriptions import read_subscribing
 from cigri.identity.callers import Caller
-from cigri.states import CampaignState, EventLevel, Outcome
+from cigri.states import EventLevel, Outcome
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.grid import Event
 from modules.portal.cigri3.dispatch import BASE
@@ -51,9 +52,9 @@ def put_cigri3_grid(conn: Connection) -> None:
         assert a_campaign(conn, ["secret one", "secret two", "secret three"], user=owner.user) == number
     submitted_jobs(conn, 1, cluster, 2)
     run_jobs(conn, [1])
-    move_campaign(conn, 2, owner, CampaignState.PAUSED)
+    hold_campaign(conn, 2, owner)
     submitted_jobs(conn, 3, cluster, 1)
-    move_campaign(conn, 3, owner, CampaignState.CANCELLED)
+    cancel_campaign(conn, 3, owner)
     end_jobs(conn, cluster, submitted_jobs(conn, 4, cluster, 1), Outcome.FAILURE, exit_code=1)
     conn.execute(update(CampaignCluster).values(settings={"exec_file": "/bin/true", "walltime": 3600}))
     assert list(conn.execute(select(Event.c.id).where(Event.c.campaign_id == 4)).scalars()) == [3]

@@ -111,7 +111,7 @@ CASES = [
     Case(
         "GET /campaigns/2/events?all",
         200,
-        {"items": [{"code": "PAUSED"}, {}, {}, {}, {"code": "PURGE", "state": "closed"}], "total": 5},
+        {"items": [{"code": "HELD"}, {}, {}, {}, {"code": "PURGE", "state": "closed"}], "total": 5},
     ),
     Case("GET /events", 200, {"items": [{"id": 4, "class": "cluster", "cluster_name": "dahu", "date_open": DATE}]}),
     Case("GET /events/3", 200, {"id": 3, "code": "EXIT_ERROR", "date_closed": None, "links": list}),

@@ -2,9 +2,8 @@
 
 from playwright.sync_api import expect
 
-from cigri.flow.campaigns import move_campaign
+from cigri.flow.campaigns import cancel_campaign
 from cigri.identity.callers import Caller
-from cigri.states import CampaignState
 from tests.portal.conftest import Served
 from tests.portal.journeys.conftest import Visit
 
@@ -31,7 +30,7 @@ def test_who_asks_for_it_is_told_that_a_campaign_has_ended(web: Served, visit: V
     expect(button).to_have_attribute("aria-pressed", "true")
     assert page.evaluate("told") == [], "that it waits for its user was known before"
     with web.database.begin() as conn:
-        move_campaign(conn, 1, Caller("nobody"), CampaignState.CANCELLED)
+        cancel_campaign(conn, 1, Caller("nobody"))
     expect(page.locator("main .state").first).to_have_text("cancelled", timeout=15_000)
     assert page.evaluate("told") == ["1 sums: cancelled"]
 
@@ -45,7 +44,7 @@ def test_who_asks_no_more_is_told_nothing(web: Served, visit: Visit) -> None:
     button.click()
     expect(button).to_have_attribute("aria-pressed", "false")
     with web.database.begin() as conn:
-        move_campaign(conn, 1, Caller("nobody"), CampaignState.CANCELLED)
+        cancel_campaign(conn, 1, Caller("nobody"))
     page.reload()
     expect(page.locator("main .state").first).to_have_text("cancelled")
     assert page.evaluate("told") == []

@@ -146,6 +146,9 @@ class Driver(ABC):
     controls: frozenset[JobControl] = frozenset()
     """What `control` can do here."""
 
+    lends_cores: bool = False
+    """Whether other jobs get the cores of suspended ones, which then go on once these are free again."""
+
     backend: BackendOptionTable | None = BackendOptionTable()
     """The options of `gridsub --backend` and of a campaign's `backend`; None: whatever is given there is ignored."""
 

@@ -66,6 +66,7 @@ class LocalDriver(Driver):
     )
 
     controls = frozenset(JobControl)
+    lends_cores = True
     backend = None
 
     def __init__(self, options: Mapping[str, Any]) -> None:

@@ -1,12 +1,12 @@
 """What becomes of the jobs of a campaign that is to stand still, in words."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cigri.errors import ConfigError
 
 if TYPE_CHECKING:
-    from cigri.drivers import JobControl
+    from cigri.drivers import Driver, JobControl
     from cigri.flow.holds import HoldEffect
 
 
@@ -14,8 +14,8 @@ def describe_hold_effects(shares: "Iterable[HoldEffect]", waiting_only: bool) ->
     """The end of a sentence: how many jobs are being held, cluster by cluster where a batch system cannot do all."""
     shares = list(shares)
     facts = _halted(shares, waiting_only)
-    keeping = [] if waiting_only else [share.cluster for share in shares if share.running and _keeps_cores(share)]
-    warning = f"; suspended jobs keep their cores on {' and '.join(keeping)}, --waiting-only would let them run on"
+    keeping = [] if waiting_only else [share.cluster for share in shares if share.running and _may_keep_cores(share)]
+    warning = f"; suspended jobs may keep their cores on {' and '.join(keeping)}: --waiting-only lets them run on"
     return f"{'; jobs: ' if facts else ''}{', '.join(facts)}{warning if keeping else ''}"
 
 
@@ -46,24 +46,35 @@ def _halted(shares: "Iterable[HoldEffect]", waiting_only: bool) -> list[str]:
     return facts + exceptions
 
 
-def _keeps_cores(share: "HoldEffect") -> bool:
-    """On the host's own cluster nobody else gets the cores of a suspended job."""
-    from cigri.settings.cluster_config import parse_config
+def _may_keep_cores(share: "HoldEffect") -> bool:
+    """Whether nobody else may get the cores of a suspended job."""
+    from cigri.drivers import JobControl
 
-    try:
-        return parse_config(share.cluster, share.config).in_use.driver == "local"
-    except ConfigError:
-        return False
+    driver = _driver(share.cluster, share.config)
+    return driver is None or (JobControl.SUSPEND in driver.controls and not driver.lends_cores)
+
+
+def lends_cores(cluster: str, config: dict[str, Any]) -> bool:
+    """Whether other jobs get the cores of those that are suspended on the cluster, as far as is known here."""
+    driver = _driver(cluster, config)
+    return driver is not None and driver.lends_cores
 
 
 def _controls(share: "HoldEffect") -> "frozenset[JobControl]":
     """What the cluster's batch system can do; all, where its driver is not known on this host: the killer will tell."""
-    from cigri import drivers
     from cigri.drivers import JobControl
+
+    driver = _driver(share.cluster, share.config)
+    return frozenset(JobControl) if driver is None else driver.controls
+
+
+def _driver(cluster: str, config: dict[str, Any]) -> "Driver | None":
+    """The driver of the cluster; None where it is not known on this host."""
+    from cigri import drivers
     from cigri.settings.cluster_config import parse_config
 
     try:
-        config = parse_config(share.cluster, share.config).in_use
-        return drivers.load(config.driver, config.options).controls
+        in_use = parse_config(cluster, config).in_use
+        return drivers.load(in_use.driver, in_use.options)
     except ConfigError:
-        return frozenset(JobControl)
+        return None

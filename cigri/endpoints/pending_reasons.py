@@ -9,10 +9,12 @@ from cigri.endpoints.cursors import KeyPagination, page_of
 from cigri.endpoints.paging import USUAL_ROWS, PageLimit
 from cigri.errors import NotFound
 from cigri.identity.callers import Caller
+from cigri.states import PendingReasonCode
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from cigri.flow.views.core_holders import CoreHolder
     from cigri.settings.sections import Settings
 
 WHY_BY = KeyPagination("why", {"-is_used": int, "cluster": str})
@@ -41,18 +43,36 @@ def why(
     from cigri.presentation.pending_reasons import CampaignSituation, explain_clusters
 
     found = find_campaign(conn, campaign_id)
+    parts, cuts = list_shares(conn, caller, found), list_cuts(conn, campaign_id)
+    full = {part.cluster for part in parts if part.free == 0}
+    full |= {cut.cluster for cut in cuts if cut.reason is PendingReasonCode.FULL}
     situation = CampaignSituation(
         campaign=found,
-        parts=list_shares(conn, caller, found),
-        cuts=list_cuts(conn, campaign_id),
+        parts=parts,
+        cuts=cuts,
         queues=list_whys(conn, campaign_id, None if task is None else _bucket(conn, campaign_id, task)),
         now=grid_time(conn),
         settings=settings,
         is_anywhere=is_chosen_by_grid(conn, campaign_id),
         standstill=nothing_runs(read_heartbeats(conn)),
         quarantines=list_quarantines(conn, [campaign_id]),
+        holders=_core_holders(conn, full),
     )
     return page_of(explain_clusters(situation), WHY_BY, after, limit)
+
+
+def _core_holders(conn: "Connection", clusters: set[str]) -> "list[CoreHolder]":
+    """Who has the cores of these clusters; suspended jobs have none where others get theirs."""
+    from cigri.endpoints.hold_effects import lends_cores
+    from cigri.flow.views.core_holders import list_core_holders
+
+    holders = list_core_holders(conn, clusters)
+    lending = {
+        cluster
+        for cluster, config in {one.cluster: one.config for one in holders}.items()
+        if lends_cores(cluster, config)
+    }
+    return [one._replace(suspended=0) if one.cluster in lending else one for one in holders]
 
 
 def _bucket(conn: "Connection", campaign_id: int, task: int) -> int:

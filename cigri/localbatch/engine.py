@@ -42,6 +42,7 @@ class JobEngine:
         self._arrays: dict[int, JobArray] = {}
         self._running: dict[tuple[int, int], JobProcess] = {}
         self._children: dict[int, JobProcess] = {}
+        self._resuming: deque[JobProcess] = deque()  # suspended ones that go on when their cores are free
         self._forgotten_at = -math.inf
 
     def restore(self, boot: str, marks: Mapping[str, int]) -> list[JobProcess]:
@@ -94,6 +95,8 @@ class JobEngine:
                 wanted.setdefault(array.id, []).append(index)
             else:
                 count += 1
+                self._end_resuming(running)
+                self._take_cores(running)
                 self._keep_doom(running, running.cancel(now))
         return count + sum(self._drop(self._arrays[array_id], indexes) for array_id, indexes in wanted.items())
 
@@ -126,15 +129,34 @@ class JobEngine:
         return len(released)
 
     def suspend(self, uid: int, jobs: list[tuple[int, int]], now: float) -> int:
-        """Stop running jobs, which keep their resources; how many were not before."""
-        return self._change(uid, jobs, lambda running: running.suspend(now))
+        """Stop running jobs, which keep their memory and lend their cores; how many were not before."""
+
+        def stop(running: JobProcess) -> bool:
+            if not running.suspend(now) and running not in self._resuming:
+                return False
+            self._end_resuming(running)
+            self._lend_cores(running)
+            return True
+
+        return self._change(uid, jobs, stop)
 
     def resume(self, uid: int, jobs: list[tuple[int, int]], now: float) -> int:
-        """Let suspended jobs go on; how many were suspended."""
-        return self._change(uid, jobs, lambda running: running.resume(now))
+        """Let suspended jobs go on, each as soon as its cores are free; how many were suspended."""
+
+        def queue(running: JobProcess) -> bool:
+            if running.job.state is not LocalJobState.SUSPENDED or running in self._resuming:
+                return False
+            self._take_cores(running)  # nothing else is started before it goes on
+            self._resuming.append(running)
+            return True
+
+        changed = self._change(uid, jobs, queue)
+        self._go_on(now)
+        return changed
 
     def plan(self, now: float) -> list[tuple[JobArray, LocalJobRow]]:
         """Jobs to start now, recorded as an intention; launch() them once this is committed."""
+        self._go_on(now)
         planned = [
             (array, LocalJobRow(array.id, index, LocalJobState.STARTING, os.urandom(8).hex(), now, time.time()))
             for array, index in self._waiting.choose(now, STARTS_PER_TURN)
@@ -172,6 +194,8 @@ class JobEngine:
         array, job = running.array, running.job
         del self._running[array.id, job.position]
         self._children.pop(running.process.pid, None)
+        self._end_resuming(running)
+        self._take_cores(running)
         self.pools.give(array.need)
         self._scratch.give_back(array.uid, running.scratch)
         self._features.give_back(array.uid, running.features)
@@ -218,6 +242,31 @@ class JobEngine:
         self._store.put_jobs(running.job for running in changed)
         return len(changed)
 
+    def _go_on(self, now: float) -> None:
+        """Let jobs that are to go on do so in turn, while the cores that they need are not in use."""
+        while self._resuming:
+            first = self._resuming[0]
+            idle = self.pools.free("cpu") + sum(_cores(running) for running in self._resuming)
+            if idle < min(_cores(first), self.pools.totals["cpu"]):
+                return
+            self._resuming.popleft()
+            first.resume(now)
+            self._store.put_jobs([first.job])
+
+    def _lend_cores(self, running: JobProcess) -> None:
+        if running.has_cores:
+            self.pools.give({"cpu": _cores(running)})
+            running.has_cores = False
+
+    def _take_cores(self, running: JobProcess) -> None:
+        if not running.has_cores:
+            self.pools.take({"cpu": _cores(running)})
+            running.has_cores = True
+
+    def _end_resuming(self, running: JobProcess) -> None:
+        if running in self._resuming:
+            self._resuming.remove(running)
+
     def _find_again(self, array: JobArray, job: LocalJobRow, marks: Mapping[str, int]) -> None:
         mark = mark_of(job)
         pid = marks.get(mark) if job.state is LocalJobState.STARTING else job.pid
@@ -234,9 +283,10 @@ class JobEngine:
         self.pools.take(array.need)
         state = LocalJobState.RUNNING if job.state is LocalJobState.STARTING else job.state
         job = job._replace(state=state, pid=pid, ticks=process.ticks)
-        self._running[array.id, job.position] = JobProcess(
-            array, job, process, EndReason(job.doom), scratch=self._scratch.find(mark)
-        )
+        running = JobProcess(array, job, process, EndReason(job.doom), scratch=self._scratch.find(mark))
+        self._running[array.id, job.position] = running
+        if job.state is LocalJobState.SUSPENDED:
+            self._lend_cores(running)
         self._store.put_jobs([job])
 
     def _start(self, array: JobArray, job: LocalJobRow) -> JobProcess:
@@ -315,6 +365,10 @@ def _free_bytes(scratch: str) -> str:
     except OSError:
         return ""
     return str(volume.f_bavail * volume.f_frsize)
+
+
+def _cores(running: JobProcess) -> int:
+    return running.array.need.get("cpu", 0)
 
 
 def mark_of(job: LocalJobRow) -> str:

@@ -42,6 +42,7 @@ class JobProcess:
     due: float = 0.0  # when enforce() has something to do
     scratch: str = ""  # its directory
     features: str = ""  # those that say what it may use; unknown of a job that an earlier daemon started
+    has_cores: bool = True  # while it is suspended others may have them
 
     def __post_init__(self) -> None:
         if self.doom:

@@ -16,6 +16,7 @@ from cigri.states import PendingReasonCode
 if TYPE_CHECKING:
     from cigri.flow.pending_reasons import PendingReasonView
     from cigri.flow.quarantines import QuarantineView
+    from cigri.flow.views.core_holders import CoreHolder
     from cigri.flow.views.queue_verdicts import QueueVerdict
     from cigri.settings.sections import Settings
 
@@ -52,13 +53,15 @@ SENTENCES = {
 }
 QUOTAS = (PendingReasonCode.QUOTA_CORES, PendingReasonCode.QUOTA_JOBS, PendingReasonCode.QUOTA_CORE_HOURS)
 WAIT_BEHIND, KEPT_WAITING = ", and {used} jobs wait behind those that can start", ", {most} are kept waiting"
+MOST_HOLDERS = 3
 MAY_WAIT = ", and {most} jobs may wait for one"
 
 
 class CampaignSituation(NamedTuple):
     """All that is known of what keeps a campaign, or one bucket of it, from running.
 
-    `is_anywhere`: the grid chooses its clusters. `standstill`: why nothing at all goes on, if so.
+    `is_anywhere`: the grid chooses its clusters. `standstill`: why nothing at all goes on, if so. `holders`: who has
+    the cores of clusters that have none left.
     """
 
     campaign: CampaignView
@@ -70,6 +73,7 @@ class CampaignSituation(NamedTuple):
     is_anywhere: bool
     standstill: str = ""
     quarantines: "Sequence[QuarantineView]" = ()
+    holders: "Sequence[CoreHolder]" = ()
 
 
 def explain_clusters(situation: CampaignSituation) -> list[ClusterExplanation]:
@@ -91,6 +95,7 @@ def _used(situation: CampaignSituation, part: CampaignClusterView) -> ClusterExp
         situation.campaign, part._replace(is_barred=is_barred), situation.now, situation.settings
     )
     cut = next((cut for cut in situation.cuts if cut.cluster == part.cluster and way.state in BRIEF), None)
+    is_full = cut.reason is PendingReasonCode.FULL if cut else way.state == "full"
     return ClusterExplanation(
         cluster=part.cluster,
         state=way.state,
@@ -99,7 +104,7 @@ def _used(situation: CampaignSituation, part: CampaignClusterView) -> ClusterExp
         waiting=part.waiting,
         running=part.running,
         since=cut.since if cut else None,
-        why=cut_sentence(cut) if cut else way.explanation,
+        why=(cut_sentence(cut) if cut else way.explanation) + (_who_holds(situation, part.cluster) if is_full else ""),
         reason=cut.reason if cut else None,
         name=cut.name if cut else None,
         used=cut.used if cut else None,
@@ -115,6 +120,17 @@ def cut_sentence(cut: "PendingReasonView") -> str:
         said += WAIT_BEHIND + KEPT_WAITING * bool(cut.most) if cut.used else MAY_WAIT * bool(cut.most)
     owner = as_owner(QuotaRule.parse(cut.name)) if cut.reason in QUOTAS else ""
     return said.format(**cut._asdict(), owner=owner)
+
+
+def _who_holds(situation: CampaignSituation, cluster: str) -> str:
+    """The end of a sentence: `; cores in use: campaign 3 of alice 4, campaign 5 of bob 2 by suspended jobs`."""
+    facts = []
+    for one in situation.holders:
+        counts = [str(one.running)] * bool(one.running) + [f"{one.suspended} by suspended jobs"] * bool(one.suspended)
+        if one.cluster == cluster and counts:
+            facts.append(f"campaign {one.campaign_id} of {one.user} {' and '.join(counts)}")
+    more = [f"{len(facts) - MOST_HOLDERS} more campaigns"] if len(facts) > MOST_HOLDERS else []
+    return f"; cores in use: {', '.join(facts[:MOST_HOLDERS] + more)}" if facts else ""
 
 
 def _lasting(situation: CampaignSituation, part: CampaignClusterView) -> RunStatus | None:

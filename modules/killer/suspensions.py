@@ -18,6 +18,8 @@ CONTROLS: Mapping[tuple[JobState, bool], JobControl] = {
     (JobState.RUNNING, True): JobControl.SUSPEND,
     (JobState.RUNNING, False): JobControl.RESUME,
 }
+CONTROLS_IN_TURN = (JobControl.HOLD, JobControl.SUSPEND, JobControl.RESUME, JobControl.RELEASE)
+"""Jobs that wait are held before others are suspended: they would start on the cores of these."""
 DONE = {
     JobControl.HOLD: "held",
     JobControl.RELEASE: "released",
@@ -28,7 +30,7 @@ CONSEQUENCE = {
     JobControl.HOLD: "they start when their turn comes",
     JobControl.SUSPEND: "they run on",
     JobControl.RELEASE: "they stand still; it is tried again",
-    JobControl.RESUME: "they stand still; it is tried again",
+    JobControl.RESUME: "they stand still, perhaps until their cores are free; it is tried again",
 }
 
 
@@ -42,11 +44,11 @@ def steerable(controls: frozenset[JobControl]) -> list[JobState]:
 
 
 def group_by_control(orders: Sequence[DueSuspension]) -> dict[JobControl, list[DueSuspension]]:
-    """The orders by what the batch system is to do: hold or release what waits, suspend or resume what runs."""
+    """The orders by what the batch system is to do, in the order in which it has to be told."""
     orders_of: dict[JobControl, list[DueSuspension]] = defaultdict(list)
     for order in orders:
         orders_of[CONTROLS[order.state, order.is_wanted]].append(order)
-    return dict(orders_of)
+    return {control: orders_of[control] for control in CONTROLS_IN_TURN if control in orders_of}
 
 
 def tell_result(

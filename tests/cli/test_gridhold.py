@@ -102,8 +102,11 @@ def test_a_pause_is_a_hold_in_all_that_is_said(act: Act, grid: Database, capsys:
     assert (told["is_held"], told["held_by"], told["held_at"]) == (False, None, None)
 
 
-def test_it_is_told_that_suspended_jobs_keep_the_cores_of_this_host(capsys: Capture) -> None:
-    warning = "; suspended jobs keep their cores on dahu, --waiting-only would let them run on\n"
+def test_it_is_told_where_suspended_jobs_may_keep_their_cores(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    warning = "; suspended jobs may keep their cores on dahu: --waiting-only lets them run on\n"
+    assert hold(["1"]) == 0
+    assert "may keep their cores" not in capsys.readouterr().out, "this host lends them"
+    monkeypatch.setattr(LocalDriver, "lends_cores", False)
     assert hold(["1"]) == 0
     assert capsys.readouterr().out.endswith(warning)
     assert hold(["-j", "1"]) == 0
@@ -141,7 +144,9 @@ def test_a_job_is_held_and_shown_so(grid: Database, capsys: Capture) -> None:
 def test_what_a_batch_system_cannot_do_is_told_at_once(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LocalDriver, "controls", frozenset({JobControl.HOLD, JobControl.RELEASE}))
     assert hold(["1"]) == 0
-    assert "1 waiting are being held, 1 running on dahu, which cannot suspend jobs, run on" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "1 waiting are being held, 1 running on dahu, which cannot suspend jobs, run on" in said
+    assert "may keep their cores" not in said
     monkeypatch.setattr(LocalDriver, "controls", frozenset())
     assert hold(["1"]) == 0
     assert "1 waiting on dahu, which cannot hold jobs, start in their turn" in capsys.readouterr().out

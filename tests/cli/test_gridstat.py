@@ -9,6 +9,7 @@ from sqlalchemy import text, update
 
 from cigri.cli import gridstat
 from cigri.database import Database, server_time
+from cigri.drivers.local import LocalDriver
 from cigri.flow.archive import archive_campaign
 from cigri.flow.campaigns import cancel_campaign, close_campaigns, set_own_priority, set_priority
 from cigri.flow.cancellations import kill_job
@@ -483,6 +484,25 @@ def test_every_reason_has_a_sentence(reason: PendingReasonCode) -> None:
 )
 def test_what_nobody_waits_for_is_no_part_of_why(used: int, most: int, said: str) -> None:
     assert cut_sentence(PendingReasonView("dahu", PendingReasonCode.FULL, "", used, most, NOON)) == said
+
+
+@pytest.mark.parametrize(
+    ("lends", "held"), [(False, "1 and 2 by suspended jobs"), (True, "1")], ids=["cores are kept", "cores are lent"]
+)
+def test_why_says_who_has_the_cores_of_a_full_cluster(
+    lends: bool, held: str, run: Run, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LocalDriver, "lends_cores", lends)
+    with database.begin() as conn:
+        dahu = a_cluster(conn, options={"spool": "/nowhere"})
+        urgent, slow, other = a_campaign(conn, 1), a_campaign(conn, 3, user="bob"), a_campaign(conn, 1)
+        jobs = submitted_jobs(conn, slow, dahu, 3)
+        run_jobs(conn, [*jobs, *submitted_jobs(conn, other, dahu, 1)])
+        conn.execute(text(f"UPDATE jobs SET halted_since = now() WHERE id IN ({jobs[1]}, {jobs[2]})"))
+        put_cuts(conn, [NewPendingReason(urgent, dahu, PendingReasonCode.FULL, "", 0, 0)])
+    (part,) = run("--why", urgent, "--json").json
+    users = f"campaign {slow} of bob {held}, campaign {other} of alice 1"
+    assert part["why"] == f"no core is free for it; cores in use: {users}"
 
 
 @pytest.mark.noon

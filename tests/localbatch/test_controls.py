@@ -84,6 +84,65 @@ def test_every_process_of_a_suspended_job_stops_until_it_is_resumed(host: Host) 
     host.wait_for(lambda: host.states(name) in (["succeeded"], ["vanished"]))  # Linux before 6.15 does not tell
 
 
+def free_cores(host: Host) -> int:
+    return int(host.ask("capacity")[0]["pools"]["cpu"]["free"])
+
+
+def test_suspended_jobs_lend_their_cores_and_go_on_when_these_are_free(host: Host) -> None:
+    slow = host.submit(UNTIL_OPEN, size=2)
+    host.wait_for(lambda: host.states(slow, 2) == ["running", "running"])
+    assert free_cores(host) == 0
+    change(host, "suspend", "1_1", "1_2")
+    assert free_cores(host) == 2
+    urgent = host.submit('until [ -e "$D/done" ]; do sleep 0.05; done', "--cpu=2")
+    host.wait_for(lambda: host.states(urgent) == ["running"])
+    last = host.submit(f"{COUNT}; {UNTIL_OPEN}")
+    assert change(host, "resume", "1_1", "1_2") == 2
+    assert change(host, "resume", "1_1") == 0, "it is to go on already"
+    assert host.states(slow, 2) == ["suspended", "suspended"], "their cores are in use"
+    assert change(host, "suspend", "1_2") == 1
+    (host.directory / "done").touch()
+    host.wait_for(lambda: host.states(slow, 2) == ["running", "suspended"])
+    host.wait_for(lambda: host.states(last) == ["running"])
+    assert change(host, "resume", "1_2") == 1
+    assert free_cores(host) == -1, "what is to go on comes before what waits"
+    (host.directory / "open").touch()
+    host.end_of(slow, 2)
+    host.end_of(last)
+    assert free_cores(host) == 2
+
+
+def test_suspended_jobs_keep_their_memory(host: Host) -> None:
+    slow = host.submit(UNTIL_OPEN, "--mem=600")
+    host.wait_for(lambda: host.states(slow) == ["running"])
+    change(host, "suspend", "1_1")
+    large, small = host.submit(UNTIL_OPEN, "--mem=600"), host.submit(UNTIL_OPEN, "--mem=400")
+    host.wait_for(lambda: host.states(small) == ["running"])
+    assert host.states(large) == ["waiting"]
+    (host.directory / "open").touch()
+    host.ask("resume", stdin="1_1")
+    for name in (slow, large, small):
+        host.end_of(name)
+    [pools] = [line["pools"] for line in host.ask("capacity")]
+    assert (pools["cpu"]["free"], pools["mem"]["free"]) == (2, 1000)
+
+
+def test_the_next_daemon_lends_the_same_cores_and_the_dead_give_them_back(host: Host) -> None:
+    name = host.submit(UNTIL_OPEN, size=3)
+    host.wait_for(lambda: host.states(name, 3) == ["running", "running", "waiting"])
+    change(host, "suspend", "1_1", "1_2")
+    host.wait_for(lambda: host.states(name, 3)[2] == "running")
+    assert free_cores(host) == 1
+    host.stop(signal.SIGKILL)
+    assert free_cores(host) == 1
+    assert host.ask("cancel", stdin="1_1\n") == [{"cancelled": 1}]
+    host.wait_for(lambda: host.states(name, 3)[0] in ("killed", "vanished"))
+    host.wait_for(lambda: free_cores(host) == 1)
+    (host.directory / "open").touch()
+    change(host, "resume", "1_2")
+    host.wait_for(lambda: free_cores(host) == 2)
+
+
 def test_a_suspended_job_can_be_cancelled_and_hears_of_it(host: Host) -> None:
     name = host.submit('trap "echo told >$D/told; exit" TERM; echo >"$D/up"; sleep 1000 & wait')
     host.wait_for_lines("up")

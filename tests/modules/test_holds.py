@@ -1,5 +1,6 @@
 """Campaigns, shares and jobs that stand still and go on again, on the real local cluster."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,8 +10,11 @@ from cigri.drivers import JobControl
 from cigri.drivers.local import LocalDriver
 from cigri.flow.cancellations import kill_job
 from cigri.flow.holds import hold_campaign, hold_job, resume_campaign, resume_job
+from cigri.flow.suspensions import DueSuspension
 from cigri.identity.callers import Caller
+from cigri.states import JobState
 from modules import killer, updator
+from modules.killer.suspensions import group_by_control
 from tests.grid import Grid, Site, local_site, until
 from tests.localbatch.host import Host
 
@@ -92,6 +96,31 @@ def test_a_held_campaign_stands_still_and_then_each_task_runs_once(local: Grid) 
     local.assert_each_ran_once(9)
     assert local.one("SELECT count(*) FROM halts") == 0
     assert events(local) == []
+
+
+def test_what_waits_is_held_before_its_cores_come_free(local: Grid) -> None:
+    """Held after the others were suspended, some of them would have started on these cores."""
+    campaign = full(local, 30)
+    hold(local, campaign)
+    assert killer.run_once(local.tools) == {"clusters": 1, "held jobs": 26, "suspended jobs": 4}
+    local.run_until(lambda: stand(local) == {"suspended": 4, "held": 26})
+    commands = [group_by_control(orders) for orders in (_orders(True), _orders(False))]
+    assert [list(controls) for controls in commands] == [
+        [JobControl.HOLD, JobControl.SUSPEND],
+        [JobControl.RESUME, JobControl.RELEASE],
+    ]
+    urgent = local.submit(["0", "1"], command="true")
+    local.run_until(lambda: local.one(f"SELECT state::text FROM campaigns WHERE id = {urgent}") == "terminated")
+    assert stand(local) == {"suspended": 4, "held": 26}, "the cores of what stands still are for others"
+    go(local)
+    resume(local, campaign)
+    local.run_to_end()
+    assert local.executions() == Counter(range(30)) + Counter(range(2))
+
+
+def _orders(is_wanted: bool) -> list[DueSuspension]:
+    states = (JobState.RUNNING, JobState.SUBMITTED)
+    return [DueSuspension(1, 1, "alice", "1_1", state, is_wanted, 1) for state in states]
 
 
 def test_what_stands_still_is_told_once(local: Grid) -> None:

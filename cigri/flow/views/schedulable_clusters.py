@@ -113,14 +113,18 @@ def _usable() -> Select[*tuple[Any, ...]]:
 
 
 def _counts() -> Subquery:
-    """By cluster our jobs that have not ended: those that wait for cores, the cores they ask for, those that run."""
+    """By cluster our jobs that have not ended: those that wait for cores, the cores they ask for, those that run.
+
+    Suspended ones do not run: none of them ends.
+    """
+    runs = and_(Job.c.state == JobState.RUNNING, Job.c.missing_since.is_(None), Job.c.halted_since.is_(None))
     is_waiting = and_(Job.c.state.in_(WAITING_JOBS), is_active())
     return (
         select(
             Job.c.cluster_id,
             func.count().filter(is_waiting).label("waiting"),
             cast(func.sum(Job.c.width).filter(is_waiting), BigInteger).label("waiting_cores"),
-            func.count().filter(Job.c.state == JobState.RUNNING, Job.c.missing_since.is_(None)).label("running"),
+            func.count().filter(runs).label("running"),
         )
         .where(Job.c.state != JobState.ENDED)
         .group_by(Job.c.cluster_id)

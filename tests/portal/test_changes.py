@@ -109,7 +109,6 @@ ASKED = {
     "fetch_outputs": Asked("/campaigns/5/outputs?numbers=0&streams=out", status=202),
     "fetch_files": Asked("/campaigns/5/files?numbers=0&file=0/a%2520b", status=202),
     "cancel_campaign": Asked("/campaigns/1/cancel"),
-    "resume_campaign": Asked("/campaigns/2/resume"),
     "purge_campaign": Asked("/campaigns/3/purge"),
     "checkpoint_campaign": Asked("/campaigns/1/checkpoint"),
     "hold_campaign": Asked("/campaigns/1/hold", {"cluster": "dahu", "waiting_only": True}),
@@ -231,7 +230,7 @@ def _grid(database: Database, nobody: int, tmp_path: Path, monkeypatch: pytest.M
 
 
 def put_grid(conn: Connection) -> None:
-    """Campaigns of nobody's: 1 with job 1 running and job 2 held, 2 paused, 3 cancelled, 4 held, 5 with failures."""
+    """Campaigns of nobody's: 1 with job 1 running and job 2 held, 2 and 4 held, 3 cancelled, 5 with failures."""
     owner = Caller("nobody")
     cluster = a_cluster(conn, options={"spool": "/nowhere"})
     for number in range(1, 6):

@@ -7,11 +7,13 @@ from contextlib import contextmanager, suppress
 from hashlib import file_digest, sha256
 from io import BufferedRandom
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from cigri.errors import CigriError, UsageError
 from cigri.private_files import PRIVATE_FILE, make_private_directory
-from cigri.settings.sections import Settings
+
+if TYPE_CHECKING:
+    from cigri.settings.sections import Settings
 
 STORE_BLOCK = 2**20  # bytes
 LEAST_PART = 4096  # bytes that any file takes
@@ -22,12 +24,12 @@ class StoredInputMissing(CigriError):
     """The table says that a file is in the store, and it is not."""
 
 
-def store_of(settings: Settings) -> "InputStore":
+def store_of(settings: "Settings") -> "InputStore":
     """Where the settings say."""
     return InputStore(directory_of(settings))
 
 
-def directory_of(settings: Settings) -> Path:
+def directory_of(settings: "Settings") -> Path:
     """Where it is, or will be."""
     return settings.inputs.directory or settings.data_directory / "inputs"
 

@@ -283,7 +283,7 @@ cigri_environment() {{
 }}
 cigri_nodes() {{ printf '%s\\n' "$CIGRI_NODE"; }}
 unset CIGRI_CHECKPOINT CIGRI_INDEX CIGRI_NODE CIGRI_NODE_FILE CIGRI_REMOTE_ID CIGRI_SCRATCH cigri_epoch
-unset cigri_features cigri_notice cigri_space cigri_umask
+unset cigri_features cigri_mode cigri_notice cigri_space cigri_umask
 {features_header(plan.features)}{_collecting(plan)}{_sharing(plan)}\
 {SUM_OF if plan.has_inputs else ""}\
 {_inputs_text("each", plan.inputs, plan.replaced) if plan.has_inputs else ""}\

@@ -231,8 +231,13 @@ cigri_run() { # in the child: assignments, "--", program, arguments
 }
 
 cigri_place() { # the task's directory is made where there is none; what hinders that is told as the task would
+    cigri_note=''
     [ -d "$CIGRI_WORKDIR" ] && [ -x "$CIGRI_WORKDIR" ] && return
-    mkdir -p -- "$CIGRI_WORKDIR" 2>"$CIGRI_INDEX.$cigri_position.err" && [ -x "$CIGRI_WORKDIR" ] && return
+    if [ -n "$cigri_mode" ]; then
+        cigri_place_shared && return
+    else
+        mkdir -p -- "$CIGRI_WORKDIR" 2>"$CIGRI_INDEX.$cigri_position.err" && [ -x "$CIGRI_WORKDIR" ] && return
+    fi
     cigri_tell "exec_directory $CIGRI_WORKDIR cannot be made or entered on $CIGRI_NODE"
     return 1
 }

@@ -1,16 +1,12 @@
-# Sharing: directories that are made for tasks to run in are those of a group, where a campaign shares its outputs. It
-# stands between job.sh, whose cigri_place it takes the place of, and start.sh. What was there keeps its mode.
+# Sharing: directories that are made for tasks to run in are those of a group, where a campaign shares its outputs. What
+# was there keeps its mode.
 
-cigri_place() {
-    cigri_note=''
-    [ -d "$CIGRI_WORKDIR" ] && [ -x "$CIGRI_WORKDIR" ] && return
+cigri_place_shared() {
     if [ "$CIGRI_WORKDIR" = "$cigri_dir/$CIGRI_INDEX.$cigri_position.work" ]; then
-        mkdir -- "$CIGRI_WORKDIR" 2>"$CIGRI_INDEX.$cigri_position.err" && return # in a directory of the account's alone
+        mkdir -- "$CIGRI_WORKDIR" 2>"$CIGRI_INDEX.$cigri_position.err" # in a directory of the account's alone
     else
-        cigri_step "${CIGRI_WORKDIR%"${CIGRI_WORKDIR##*[!/]}"}" && [ -x "$CIGRI_WORKDIR" ] && return
+        cigri_step "${CIGRI_WORKDIR%"${CIGRI_WORKDIR##*[!/]}"}" && [ -x "$CIGRI_WORKDIR" ]
     fi
-    cigri_tell "exec_directory $CIGRI_WORKDIR cannot be made or entered on $CIGRI_NODE"
-    return 1
 }
 
 cigri_step() { # a directory, after those above it; of jobs that make it at the same time one does, and shares it

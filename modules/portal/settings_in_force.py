@@ -1,7 +1,6 @@
 """The settings with which requests are answered: read when the portal starts, and again when SIGHUP says so."""
 
 import logging
-import os
 import signal
 import sys
 from types import FrameType
@@ -46,4 +45,4 @@ class SettingsInForce:
 
 
 def _is_at_terminal() -> bool:
-    return sys.stdin is not None and not sys.stdin.closed and os.isatty(sys.stdin.fileno())
+    return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()

@@ -174,7 +174,7 @@ def test_its_list_is_json_by_lines(tmp_path: Path) -> None:
     brought.finish(Output(0, 1, "out"), 3)
     lines = [json.loads(line) for line in (tmp_path / LIST).read_text().splitlines()]
     assert lines == [
-        {"campaign": 3, "submitted": NOON.isoformat()},
+        {"campaign": 3, "submitted": NOON.isoformat(), "made": False},
         {"name": "0.out", "attempt": 1, "size": 3},
     ]
 

@@ -204,7 +204,12 @@ class Conformance:
         ):
             if not {first, second} <= site.driver.controls:
                 continue
-            before, job = batch.live()[index].state, [batch.ids[index]]
+            live = batch.live()
+            before, job = live[index].state, [batch.ids[index]]
+            lends = first == JobControl.SUSPEND and site.driver.lends_cores
+            others = [job.remote_id for job in live.values() if lends and job.state == RemoteJobState.WAITING]
+            if others:  # one of them would have the core for as long as it lasts
+                site.control(JobControl.HOLD, others, USER)
             if site.rival:
                 with pytest.raises(UnreadableOutput):
                     site.control(first, job, site.rival)
@@ -213,6 +218,8 @@ class Conformance:
             site.control(first, [*job, site.unknown_id], user)
             site.control(second, [*job, site.unknown_id], user)
             until(lambda index=index, state=before: batch.live()[index].state == state)  # type: ignore[misc]
+            if others:
+                site.control(JobControl.RELEASE, others, USER)
 
     def test_besteffort_jobs_give_way(self, site: Site) -> None:
         victims = site.submit(BatchRequest("victims", 2, 600, ResourceRequest(cpu=6)))

@@ -70,8 +70,8 @@ def test_at_a_name_of_its_own_a_session_works_and_is_shown_to_no_other_port(
 ) -> None:
     page = signed_in_at(OWN_NAME, context, web)
     page.goto(f"http://{OWN_NAME}:{web.port}/campaigns/1")
-    page.locator("#act-pause").click()
-    page.locator("#act-resume").wait_for()
+    page.locator("#act-hold").click()
+    page.locator("#act-release").wait_for()
     for host in ("127.0.0.1", "localhost", f"{'f' * 32}.localhost"):
         page.goto(f"http://{host}:{listener.port}/")
     assert listener.shown == []

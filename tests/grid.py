@@ -32,6 +32,7 @@ from tests.waiting import PATIENCE, looks
 
 TESTBED = Path(__file__).parents[1] / "scripts" / "testbed"
 CYCLE = (updator, predictor, matcher, stager, metascheduler, campaign_schedulers, runner, killer, notifier)
+UNHURRIED = {"shortest": 0.1, "longest": 1.0}  # seconds between two cycles, each a third of a second of CPU
 QUICK = {
     "poll_interval": 0.0,
     "record_grace": 1.0,
@@ -61,8 +62,12 @@ class Site:
     config: dict[str, Any]
     user: str
 
+    @property
+    def is_real(self) -> bool:
+        return self.config.get("transport") == "ssh"
+
     def sh(self, script: str, user: str = "") -> str:
-        if self.config.get("transport") == "ssh":
+        if self.is_real:
             command = [str(TESTBED), "exec", self.name, user or self.user, "sh", "-c", 'eval "$(cat)"']
         else:
             command = ["sh", "-s"]
@@ -133,8 +138,9 @@ class Grid:
         return report
 
     def run_until(self, fact: Callable[[], object], seconds: float = PATIENCE) -> None:
-        """Cycle until the fact is true."""
-        for _ in looks(seconds, what=self.describe):
+        """Cycle until the fact is true; more seldom where a batch system takes seconds for whatever it does."""
+        pauses = UNHURRIED if self.site.is_real else {}
+        for _ in looks(seconds, what=self.describe, **pauses):
             if fact():
                 return
             self.cycle()

@@ -6,9 +6,8 @@ processes_of() { # DIRECTORY of a run: all that were started with its path among
     printf '%s/\n' "$1" | env -u TEST_RUN grep -lF -f - /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3 | sort -u
 }
 within() { # NAMESPACE: the processes that are in it
-    for process in /proc/[0-9]*; do
-        [ "$(readlink "$process/ns/net" 2>/dev/null)" != "$1" ] || echo "${process#/proc/}"
-    done
+    { find /proc/[0-9]*/ns/net -maxdepth 0 -printf '%p %l\n' 2>/dev/null || :; } |
+        awk -F '[/ ]' -v wanted="$1" '$NF == wanted { print $3 }'
 }
 end_clusters() { # DIRECTORY of a run: all that is in the network namespace of its testbed, the process that holds it last
     read -r holder begun 2>/dev/null <"$1/namespace" || return 0

@@ -15,13 +15,15 @@ class MissedDeadline(Exception):
         super().__init__(f"not within {seconds:g} s: {what or 'what was waited for'} (load average {load})")
 
 
-def looks(seconds: float = PATIENCE, longest: float = 0.5, what: str | Callable[[], str] = "") -> Iterator[float]:
+def looks(
+    seconds: float = PATIENCE, longest: float = 0.5, what: str | Callable[[], str] = "", shortest: float = 0.02
+) -> Iterator[float]:
     """Seconds left until the deadline, at each look; raise MissedDeadline after the last, which has none left.
 
-    Looks become rare, up to `longest` seconds apart, for they slow down what is looked at.
+    Looks become rare, from `shortest` up to `longest` seconds apart, for they slow down what is looked at.
     """
     deadline = time.monotonic() + seconds
-    pause = 0.02
+    pause = shortest
     while (left := deadline - time.monotonic()) > 0:
         yield left
         time.sleep(min(pause, left))

@@ -80,12 +80,10 @@ stop() {       # NAME DAEMON [SECONDS]: TERM, then KILL; on TERM PostgreSQL woul
     rm -f "$STATE/$1/run/$2.pid"
 }
 members() {    # NAME: every process of the cluster but the one that holds its namespace
-    local holder ours pid
+    local holder ours
     holder=$(pid_of "$1" namespace) && ours=$(readlink "/proc/$holder/ns/mnt") || return 0
-    for pid in /proc/[0-9]*; do
-        pid=${pid#/proc/}
-        [ "$pid" = "$holder" ] || [ "$(readlink "/proc/$pid/ns/mnt" 2>/dev/null)" != "$ours" ] || echo "$pid"
-    done
+    { find /proc/[0-9]*/ns/mnt -maxdepth 0 -printf '%p %l\n' 2>/dev/null || :; } |
+        awk -F '[/ ]' -v ours="$ours" -v holder="$holder" '$NF == ours && $3 != holder { print $3 }'
 }
 sweep() {      # NAME: end what is left (job steps, ssh sessions), then the namespace
     local signal left

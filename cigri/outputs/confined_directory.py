@@ -99,7 +99,8 @@ class ConfinedDirectory:
         with self._above(name) as (above, last):
             for _, _, files, folder in os.fwalk(last, topdown=False, dir_fd=above, onerror=_raise):
                 for file in files:
-                    descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+                    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC  # a FIFO would be waited for
+                    descriptor = os.open(file, flags, dir_fd=folder)
                     try:
                         sharing.share(descriptor)
                     finally:

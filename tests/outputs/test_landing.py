@@ -61,6 +61,18 @@ def test_what_is_shared_is_whole_before_others_reach_it(tmp_path: Path) -> None:
     assert access(place / ".cigri-3" / "made")[0] == 0o600
 
 
+@pytest.mark.timeout(60)
+def test_who_plants_a_fifo_where_files_are_shared_keeps_nobody_waiting(tmp_path: Path) -> None:
+    landing = OutputAssembler(read_destination(f"{tmp_path}/results/{{number}}"), 3, FileSharing(0o640))
+    landing.begin(TASK)
+    landing.add(FILE, 0, b"abcd")
+    aside = next((tmp_path / "results" / ".cigri-3").rglob("log"))
+    os.mkfifo(aside / "fifo")
+    landing.settle([TASK])
+    landing.close()
+    assert access(tmp_path / "results" / "7" / "log" / "a")[0] == 0o640
+
+
 def test_a_directory_that_was_there_keeps_its_mode(tmp_path: Path) -> None:
     (tmp_path / "results").mkdir(0o700)
     landing = OutputAssembler(read_destination(f"{tmp_path}/results/{{number}}"), 3, FileSharing(0o644))

@@ -71,6 +71,12 @@ def test_each_stage_that_failed_is_in_the_table(tmp_path: Path, capsys: pytest.C
     assert "alone:" not in told
 
 
+def test_a_stage_that_failed_at_once_has_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "testbed.status").write_text("1 0\n")
+    assert judge(tmp_path, ["testbed"], nobody_tries_again) == 1
+    assert "testbed:  (0 s)\n    exit status 1, see its output" in capsys.readouterr().out
+
+
 def test_fuzzing_tells_and_does_not_decide(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path, "fuzz", 1, case("tests/fuzz/test_fuzz.py::test_b", missed=False))
     assert judge(tmp_path, ["fuzz"], nobody_tries_again) == 0

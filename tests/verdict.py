@@ -48,11 +48,12 @@ class Stage(NamedTuple):
 def read_stage(directory: Path, name: str) -> Stage:
     """A stage that left no exit status, or one that pytest has not for tests that failed, has failed by itself."""
     path = directory / f"{name}.status"
-    status, seconds = map(int, path.read_text().split()) if path.exists() else (-1, 0)
+    has_ended = path.exists()
+    status, seconds = map(int, path.read_text().split()) if has_ended else (-1, 0)
     failures = list(_read_failures(name, directory / f"{name}.xml"))
     if status and not (status == TESTS_FAILED and failures):
         failures.append(
-            Failure(name, "", f"exit status {status}, see its output" if seconds else "did not end", seconds)
+            Failure(name, "", f"exit status {status}, see its output" if has_ended else "did not end", seconds)
         )
     return Stage(name, status, seconds, failures)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.grid import TESTBED
+from tests.grid import TESTBED, USED_CLUSTERS
 
 NAMES = ("alpha", "beta", "gamma", "delta")
 LAST_TEST = dict.fromkeys(NAMES, "none")
@@ -49,12 +49,14 @@ def delta_up() -> None:
 def whole_clusters(request: pytest.FixtureRequest) -> Iterator[None]:
     """No test waits for what another one has left: jobs, a drained node, a daemon that was stopped."""
     names = used_clusters(request.node) if request.node.get_closest_marker("cluster") else []
+    USED_CLUSTERS.update(names)
     for name in names:
         request.getfixturevalue(f"{name}_up")
         for line in run_testbed("whole", name).splitlines():
             if not line.startswith("job "):
                 MENDED.append(f"{name}: {line}, after {LAST_TEST[name]}")
     yield
+    USED_CLUSTERS.clear()
     LAST_TEST.update(dict.fromkeys(names, request.node.nodeid))
 
 

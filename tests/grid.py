@@ -43,6 +43,9 @@ QUICK = {
     "most_load": 1000.0,  # its front-end is this very machine, which is as busy as the tests make it
 }
 
+USED_CLUSTERS: set[str] = set()
+"""The real clusters that the test which runs has asked for; any may be used where no test runs, as in benchmarks."""
+
 SITUATION = """
     SELECT 'campaign' AS what, id::text AS name, state::text AS state, '' AS more FROM campaigns
     UNION ALL SELECT 'jobs', c.name, j.state::text, count(*) || ', missing since ' || min(j.missing_since)
@@ -66,7 +69,12 @@ class Site:
     def is_real(self) -> bool:
         return self.config.get("transport") == "ssh"
 
+    def require_use(self) -> None:
+        """Tests on different clusters run side by side: one that was not asked for is in the hands of another test."""
+        assert not (self.is_real and USED_CLUSTERS) or self.name in USED_CLUSTERS, f"ask for the fixture {self.name}_up"
+
     def sh(self, script: str, user: str = "") -> str:
+        self.require_use()
         if self.is_real:
             command = [str(TESTBED), "exec", self.name, user or self.user, "sh", "-c", 'eval "$(cat)"']
         else:
@@ -76,6 +84,7 @@ class Site:
         return done.stdout
 
     def daemon(self, verb: str, name: str) -> None:
+        self.require_use()
         subprocess.run([str(TESTBED), "daemon", self.name, verb, name], check=True, capture_output=True, timeout=60)
 
 
@@ -106,6 +115,7 @@ class Grid:
 
     def add(self, site: Site) -> None:
         """One more cluster."""
+        site.require_use()
         with self.database.begin() as conn:
             put_cluster(conn, site.name, site.config)
 

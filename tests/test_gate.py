@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from modules.operator.detached_process import start_of
-from tests.grid import TESTBED, Grid
+from tests.grid import TESTBED, Grid, slurm_site
 from tests.verdict import MAX_TRIED_AGAIN, Failure, choose_second_tries, judge, read_stage
 from tests.waiting import MissedDeadline, looks
 
@@ -196,3 +196,10 @@ def test_a_missed_deadline_tells_how_the_grid_stands(local: Grid) -> None:
         "load average",
     ):
         assert part in told
+
+
+def test_a_cluster_that_a_test_did_not_ask_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test on alpha ran on beta as well, and took places of the limit that a test on beta counted beside it."""
+    monkeypatch.setattr("tests.grid.USED_CLUSTERS", {"alpha"})
+    with pytest.raises(AssertionError, match="ask for the fixture beta_up"):
+        slurm_site("beta").sh("true")

@@ -83,7 +83,7 @@ def test_normal_jobs_go_to_the_normal_partition_and_besteffort_ones_to_theirs(be
         assert beta.site.sh(f"cat {beta.place}/{partition}").split() == [partition]
 
 
-def test_jobs_that_slurm_begins_again_die_for_free(alpha: Grid) -> None:
+def test_jobs_that_slurm_begins_again_die_for_free(alpha: Grid, beta_up: None) -> None:
     """As an operator's `scontrol requeue` or the death of a node does where a site overrides --no-requeue."""
     beta, place = slurm_site("beta"), alpha.place
     alpha.add(beta)

@@ -27,6 +27,9 @@ EVENTS = "SELECT code, count, message, closed_at FROM events WHERE code = 'JOBS_
 WITHDRAWN = "SELECT count(*) FROM attempts WHERE outcome = 'withdrawn'"
 NODES = {"alpha": ("slurmd-1", "slurmd-2"), "gamma": ("sge_execd",), "delta": ("node-1", "node-2")}
 """The daemons that start jobs, of a cluster of each batch system."""
+OCCUPIED = "oarsub -l /host=2/core=1,walltime=0:30 -O /dev/null -E /dev/null 'sleep 1800' >/dev/null"
+"""OAR looks every ten seconds whether nodes without a job answer, and sends no job to one that does not."""
+
 LAST_JOB = """
     SELECT jobs.id, tag, remote_id, reason, has_begun, outcome::text FROM jobs JOIN batches ON batches.id = batch_id
     WHERE jobs.campaign_id = 2 ORDER BY jobs.id LIMIT 1
@@ -222,6 +225,9 @@ def unheard(request: pytest.FixtureRequest) -> Iterator[Grid]:
     grid: Grid = request.getfixturevalue(request.param)
     lag(grid, 5.0)
     grid.tune("jobs", verify_kill=1.0)
+    if request.param == "delta":
+        grid.site.sh(OCCUPIED, user="bob")
+        until(lambda: " R " in grid.site.sh("oarstat -u bob", user="bob"))
     for daemon in NODES[request.param]:
         grid.site.daemon("pause", daemon)
     grid.submit(["a", "b", "c"], walltime=WALLTIME)

@@ -121,7 +121,10 @@ def test_a_cluster_that_takes_small_arrays_only_is_given_such(beta: Grid) -> Non
     assert beta.one("SELECT count(*) FROM events WHERE code <> 'FINISHED'") == 1
 
 
-STOPPING = 'while :; do pkill -STOP -u bob -f "^sh -s$"; sleep 0.05; done'
+SHELLS = '--ns $$ --nslist mnt -u bob -f "^sh -s$"'
+"""bob's on this cluster, in whose mount namespace they are: tests on other clusters run beside this one."""
+
+STOPPING = f"while :; do pkill -STOP {SHELLS}; sleep 0.05; done"
 """What a user may do on a front-end: our shells run as themselves."""
 
 
@@ -131,7 +134,7 @@ def stopped_bob(alpha: Grid) -> Iterator[None]:
     loop = int(alpha.site.sh(f"nohup sh -c {shlex.quote(STOPPING)} >/dev/null 2>&1 & echo $!", user="bob"))
     yield
     alpha.site.sh(f"kill {loop}; while kill -0 {loop} 2>/dev/null; do sleep 0.05; done; :", user="bob")
-    alpha.site.sh('pkill -CONT -u bob -f "^sh -s$" || :', user="bob")
+    alpha.site.sh(f"pkill -CONT {SHELLS} || :", user="bob")
 
 
 def test_a_user_who_stops_their_shells_delays_nobody_else(alpha: Grid, stopped_bob: None) -> None:

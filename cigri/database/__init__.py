@@ -56,6 +56,7 @@ ANSWER_LIMIT = 20  # seconds of a statement on behalf of somebody who waits for 
 
 _KEY = func.hashtextextended(bindparam("name", type_=Text), 0)
 _NOW = select(func.now())
+_STATEMENT_LIMIT = select(func.set_config("statement_timeout", bindparam("limit", type_=Text), True))  # until the end
 _LOCK, _UNLOCK = select(func.pg_try_advisory_lock(_KEY)), select(func.pg_advisory_unlock(_KEY))
 
 
@@ -107,7 +108,7 @@ class Database:
         reading = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         try:
             with self._transaction(reading) as conn:
-                conn.execute(text(f"SET LOCAL statement_timeout = '{seconds}s'"))
+                conn.execute(_STATEMENT_LIMIT, {"limit": f"{seconds}s"})
                 yield conn
         except OperationalError as error:
             if getattr(error.orig, "sqlstate", None) != CANCELLED_STATEMENT:

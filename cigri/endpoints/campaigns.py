@@ -17,7 +17,7 @@ from cigri.api_models.failures import ErrorView, FailureGroup
 from cigri.endpoints import Access, read_endpoint, with_settings
 from cigri.endpoints.paging import FORWARDS, PageLimit, require_limit
 from cigri.endpoints.parameters import NumberBounds, about
-from cigri.endpoints.read_cache import once_an_instant, while_unchanged
+from cigri.endpoints.read_cache import instant_of, once_an_instant, while_unchanged
 from cigri.errors import NotFound, UsageError
 from cigri.estimates.calibration import calibration
 from cigri.formats.id_ranges import read_ids
@@ -130,10 +130,9 @@ def _require_project(conn: "Connection", name: str) -> None:
 def campaign(conn: "Connection", caller: Caller, settings: "Settings", *, campaign_id: int) -> CampaignDetail:
     """A campaign with each of its clusters, and how its tasks failed; what they wrote is for its owner."""
     from cigri.flow.forecasts import list_told
-    from cigri.flow.views.campaigns import grid_time
     from cigri.flow.views.dependencies import list_after
 
-    found, now, usual = find_campaign(conn, campaign_id), grid_time(conn), settings.policy.scheduler
+    found, now, usual = find_campaign(conn, campaign_id), instant_of(conn), settings.policy.scheduler
     found = found._replace(served_by=found.served_by or usual)
     intervals, parts = list_told(conn, [campaign_id]), list_shares(conn, caller, found)
     return CampaignDetail(
@@ -179,12 +178,12 @@ def errors(
 @once_an_instant
 def find_campaign(conn: "Connection", campaign_id: int) -> CampaignView:
     """Raise NotFound where there is none; `served_by` is empty where it is the scheduler that the settings name."""
-    from cigri.flow.views.campaigns import list_campaigns
+    from cigri.flow.views.campaigns import find_one_campaign
 
-    found = list_campaigns(conn, [campaign_id], default_scheduler="")
-    if not found:
+    found = find_one_campaign(conn, campaign_id, default_scheduler="")
+    if found is None:
         raise NotFound(f"no campaign {campaign_id}; `gridstat -a` lists all")
-    return found[0]
+    return found
 
 
 def list_shares(conn: "Connection", caller: Caller, of: CampaignView) -> list[CampaignClusterView]:

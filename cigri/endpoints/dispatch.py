@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cigri.endpoints import BackgroundCalculation, DeferredResponse, Endpoint, P, R, SettingsSource, UploadEndpoint
-from cigri.endpoints.read_cache import remembering
+from cigri.endpoints.read_cache import instant_of, remembering
 from cigri.endpoints.request_bodies import SpooledBody, as_body
 from cigri.endpoints.storable_values import require_storable
 from cigri.identity.callers import Caller
@@ -79,6 +80,10 @@ class SnapshotClient:
 
     def __init__(self, conn: "Connection", settings: SettingsSource, caller: Caller) -> None:
         self._conn, self._settings, self._caller = conn, settings, caller
+
+    def now(self) -> datetime:
+        """Which instant that is, by the grid's clock."""
+        return instant_of(self._conn)
 
     def call(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
         assert not args, "parameters are given by name"

@@ -7,6 +7,7 @@ from cigri.endpoints import Access, read_endpoint, with_settings
 from cigri.endpoints.campaigns import find_campaign, list_shares
 from cigri.endpoints.cursors import KeyPagination, page_of
 from cigri.endpoints.paging import USUAL_ROWS, PageLimit
+from cigri.endpoints.read_cache import instant_of
 from cigri.errors import NotFound
 from cigri.identity.callers import Caller
 from cigri.states import PendingReasonCode
@@ -35,7 +36,6 @@ def why(
     """What keeps a campaign, or one task by its number, from more jobs on each cluster, and from each queue."""
     from cigri.flow.pending_reasons import list_cuts
     from cigri.flow.quarantines import list_quarantines
-    from cigri.flow.views.campaigns import grid_time
     from cigri.flow.views.descriptions import is_chosen_by_grid
     from cigri.flow.views.heartbeats import read_heartbeats
     from cigri.flow.views.queue_verdicts import list_whys
@@ -51,7 +51,7 @@ def why(
         parts=parts,
         cuts=cuts,
         queues=list_whys(conn, campaign_id, None if task is None else _bucket(conn, campaign_id, task)),
-        now=grid_time(conn),
+        now=instant_of(conn),
         settings=settings,
         is_anywhere=is_chosen_by_grid(conn, campaign_id),
         standstill=nothing_runs(read_heartbeats(conn)),

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from datetime import datetime
 from functools import wraps
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Concatenate
@@ -36,6 +37,14 @@ def once_an_instant(
         return seen[question]
 
     return read
+
+
+@once_an_instant
+def instant_of(conn: "Connection") -> datetime:
+    """The time of the grid, which is one in all of a transaction."""
+    from cigri.flow.views.campaigns import grid_time
+
+    return grid_time(conn)
 
 
 class LatestAnswers:

@@ -4,9 +4,10 @@ Given by: portal, users; taken by: portal.
 
 from collections.abc import Collection
 from datetime import datetime
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, delete, func, insert, literal, not_, or_, select, update
+from sqlalchemy import Connection, Select, and_, bindparam, delete, func, insert, literal, not_, or_, select, update
 
 from cigri.database import interval
 from cigri.database.typed_rows import read_all, read_one
@@ -61,7 +62,13 @@ def open_session(conn: Connection, link_sha256: str, sha256: str) -> SessionReco
 
 def find_session(conn: Connection, sha256: str) -> SessionRecord | None:
     """None: there is none, or it is over."""
-    return read_one(conn, SessionRecord, select(*KNOWN).where(Session.c.sha256 == sha256, IS_ALIVE))
+    return next(iter(read_all(conn, SessionRecord, _of_secret(), {"sum": sha256})), None)
+
+
+@cache
+def _of_secret() -> Select[*tuple[Any, ...]]:
+    """Built once: each request of a browser asks it."""
+    return select(*KNOWN).where(Session.c.sha256 == bindparam("sum"), IS_ALIVE)
 
 
 def list_alive(conn: Connection, session_ids: Collection[int]) -> set[int]:

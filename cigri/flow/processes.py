@@ -4,9 +4,10 @@ Given by: almighty, operator, portal; taken by: operator, portal, users.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, delete, func, or_, select, text, tuple_
+from sqlalchemy import Connection, Select, and_, delete, func, or_, select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.elements import ColumnElement
 
@@ -202,11 +203,17 @@ def put_stalled(conn: Connection) -> list[StalledProcess]:
 
 
 def _list_overdue(conn: Connection) -> list[_OverdueProcess]:
+    return read_all(conn, _OverdueProcess, _overdue())
+
+
+@cache
+def _overdue() -> Select[*tuple[Any, ...]]:
+    """Built once: every page asks it."""
     row = GridProcess.c
     columns = (row.host, row.pid, row.name, row.seen_at, row.activity, row.activity_since)
     is_silent: ColumnElement[bool] = row.silent_at < func.now()
     statement = select(*columns, is_silent.label("is_silent")).where(or_(is_silent, row.late_at < func.now()))
-    return read_all(conn, _OverdueProcess, statement.order_by(row.host, row.pid))
+    return statement.order_by(row.host, row.pid)
 
 
 def _list_pids(conn: Connection, overdue: Sequence[_OverdueProcess]) -> dict[tuple[str, int], list[int]]:

@@ -6,13 +6,14 @@ predictor, runner, stager, updator, users.
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, Select, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.database import IDS, id_list, interval, pause_after, values_table
+from cigri.database import IDS, bound_id_list, interval, pause_after, values_table
 from cigri.database.typed_rows import read_all
 from cigri.estimates.backoff import CAMPAIGNS_THAT_BREAK_A_MODULE, CLUSTERS_THAT_BREAK_A_MODULE
 from cigri.flow.events import NewEvent, close_events, put_events
@@ -107,16 +108,21 @@ def end_visit_quarantine(conn: Connection, module: str, cluster_id: int, name: s
 
 def list_quarantines(conn: Connection, campaign_ids: Collection[int]) -> list[QuarantineView]:
     """Of these campaigns, and of their clusters, what modules leave out or have left out."""
+    return read_all(conn, QuarantineView, _left_out(), {"campaigns": list(campaign_ids)})
+
+
+@cache
+def _left_out() -> Select[*tuple[Any, ...]]:
+    """Built once: it takes longer to build than to answer."""
     row, part = Quarantine.c, CampaignCluster.c
-    clusters = select(part.cluster_id).where(part.campaign_id.in_(id_list(campaign_ids)))
-    statement = (
+    clusters = select(part.cluster_id).where(part.campaign_id.in_(bound_id_list("campaigns")))
+    return (
         select(row.module, row.campaign_id, func.coalesce(Cluster.c.name, "").label("cluster"), row.since, row.until)
         .add_columns(row.failures, row.error)
         .outerjoin(Cluster, Cluster.c.id == row.cluster_id)
-        .where(row.campaign_id.in_(id_list(campaign_ids)) | row.cluster_id.in_(clusters))
+        .where(row.campaign_id.in_(bound_id_list("campaigns")) | row.cluster_id.in_(clusters))
         .order_by(row.since, row.id)
     )
-    return read_all(conn, QuarantineView, statement)
 
 
 def _leave_out(conn: Connection, module: str, error: str, **what: int) -> None:

@@ -16,6 +16,7 @@ from cigri.database import Database
 from cigri.endpoints import Admitting, UploadEndpoint, list_endpoints
 from cigri.endpoints.read_cache import keep_latest_answers
 from cigri.runtime.heartbeat import StallWatch, beat_of, repeating
+from cigri.runtime.pass_context import tune_garbage_collector
 from modules.portal import (
     cigri3,
     health,
@@ -109,4 +110,6 @@ def run(database: Database, in_force: SettingsInForce, listener: PortalListener)
     beat = beat_of(in_force.current().almighty.silence)
     watch = StallWatch(database, beat)
     with closing(DeferredResponses()) as errands, repeating(watch.look, beat):
-        listener.serve(make_app(database, in_force, errands))
+        app = make_app(database, in_force, errands)
+        tune_garbage_collector()  # else each search of all that is imported keeps every reader waiting for 0.2 s
+        listener.serve(app)

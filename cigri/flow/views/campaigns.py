@@ -4,10 +4,10 @@ Read by: portal, users.
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Row, and_, case, cast, func, literal, or_, select, true
+from sqlalchemy import BigInteger, Connection, Row, and_, bindparam, case, cast, func, literal, or_, select, true
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement, Label
 from sqlalchemy.sql.selectable import LateralFromClause, ScalarSelect, Select
@@ -55,6 +55,21 @@ def list_campaigns(
     page = page_of_ids(_wanted(ids, user, with_ended), search, after).limit(limit).subquery()
     chosen = _campaigns().where(Campaign.c.id.in_(select(page.c.id))).order_by(*sort_keys(search))
     return read_all(conn, CampaignView, chosen, served_by=lambda row: _served_by(row, default_scheduler))
+
+
+def find_one_campaign(
+    conn: Connection, campaign_id: int, *, default_scheduler: str = USUAL_SCHEDULER
+) -> CampaignView | None:
+    """None: there is none."""
+    served_by = partial(_served_by, default=default_scheduler)
+    found = read_all(conn, CampaignView, _one_campaign(), {"id": campaign_id}, served_by=served_by)
+    return found[0] if found else None
+
+
+@cache
+def _one_campaign() -> Select[*tuple[Any, ...]]:
+    """Built once: it takes longer to build than to answer."""
+    return _campaigns().where(Campaign.c.id == bindparam("id"))
 
 
 @cache
@@ -130,6 +145,8 @@ def _served_by(row: Row[*tuple[Any, ...]], default: str) -> str:
 
 def list_parts(conn: Connection, ids: Sequence[int]) -> list[CampaignClusterView]:
     """These campaigns on each of their clusters, sorted by campaign and the cluster's name."""
+    if len(ids) == 1:
+        return read_all(conn, CampaignClusterView, _parts_of_one(), {"id": ids[0]}, cluster_hours=_hours)
     chosen = _parts().where(is_one_of(CampaignCluster.c.campaign_id, ids))
     return read_all(conn, CampaignClusterView, chosen, cluster_hours=_hours)
 
@@ -187,6 +204,12 @@ def _parts() -> Select[*tuple[Any, ...]]:
         )
         .order_by(part.c.campaign_id, Cluster.c.name)
     )
+
+
+@cache
+def _parts_of_one() -> Select[*tuple[Any, ...]]:
+    """Built once: it takes longer to build than to answer."""
+    return _parts().where(CampaignCluster.c.campaign_id == bindparam("id"))
 
 
 def _profile() -> Iterator[Label[Any]]:

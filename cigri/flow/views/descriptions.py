@@ -2,9 +2,10 @@
 Read by: users.
 """
 
+from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Select, bindparam, func, select
 
 from cigri.states import CampaignType
 from cigri.tables.campaigns import Campaign, CampaignCluster
@@ -33,31 +34,10 @@ class StoredDescription(NamedTuple):
 
 def find_description(conn: Connection, campaign_id: int) -> StoredDescription | None:
     """None: there is no such campaign."""
-    row = conn.execute(
-        select(
-            Campaign.c.name,
-            Campaign.c.type,
-            func.coalesce(Project.c.name, "").label("project"),
-            Campaign.c.scheduler,
-            Campaign.c.replica_budget,
-            Campaign.c.max_replicas,
-            Campaign.c.wanted,
-            Campaign.c.anywhere.is_not(None).label("is_anywhere"),
-            Campaign.c.own_priority,
-            Campaign.c.written,
-        )
-        .outerjoin(Project, Project.c.id == Campaign.c.project_id)
-        .where(Campaign.c.id == campaign_id)
-    ).one_or_none()
+    row = conn.execute(_heading(), {"id": campaign_id}).one_or_none()
     if row is None:
         return None
-    part = CampaignCluster
-    clusters = conn.execute(
-        select(Cluster.c.name, part.c.settings)
-        .join(Cluster, Cluster.c.id == part.c.cluster_id)
-        .where(part.c.campaign_id == campaign_id)
-        .order_by(Cluster.c.name)
-    )
+    clusters = conn.execute(_settings(), {"id": campaign_id})
     budget = row.replica_budget
     return StoredDescription(
         name=row.name,
@@ -73,6 +53,45 @@ def find_description(conn: Connection, campaign_id: int) -> StoredDescription | 
     )
 
 
+# Built once: they take longer to build than to answer.
+
+
+@cache
+def _heading() -> Select[*tuple[Any, ...]]:
+    return (
+        select(
+            Campaign.c.name,
+            Campaign.c.type,
+            func.coalesce(Project.c.name, "").label("project"),
+            Campaign.c.scheduler,
+            Campaign.c.replica_budget,
+            Campaign.c.max_replicas,
+            Campaign.c.wanted,
+            Campaign.c.anywhere.is_not(None).label("is_anywhere"),
+            Campaign.c.own_priority,
+            Campaign.c.written,
+        )
+        .outerjoin(Project, Project.c.id == Campaign.c.project_id)
+        .where(Campaign.c.id == bindparam("id"))
+    )
+
+
+@cache
+def _settings() -> Select[*tuple[Any, ...]]:
+    part = CampaignCluster.c
+    return (
+        select(Cluster.c.name, part.settings)
+        .join(Cluster, Cluster.c.id == part.cluster_id)
+        .where(part.campaign_id == bindparam("id"))
+        .order_by(Cluster.c.name)
+    )
+
+
+@cache
+def _is_anywhere() -> Select[bool]:
+    return select(Campaign.c.anywhere.is_not(None)).where(Campaign.c.id == bindparam("id"))
+
+
 def list_parameters(conn: Connection, campaign_id: int, first: int, number: int) -> list[object]:
     """Of so many tasks from the number `first` on, in their order, archived or not."""
     for kept in (Task, TaskHistory):
@@ -85,4 +104,4 @@ def list_parameters(conn: Connection, campaign_id: int, first: int, number: int)
 
 def is_chosen_by_grid(conn: Connection, campaign_id: int) -> bool:
     """Are its clusters the grid's choice?"""
-    return bool(conn.scalar(select(Campaign.c.anywhere.is_not(None)).where(Campaign.c.id == campaign_id)))
+    return bool(conn.scalar(_is_anywhere(), {"id": campaign_id}))

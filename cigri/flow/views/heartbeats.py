@@ -4,9 +4,10 @@ Read by: operator, portal, users.
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, select, text, true
+from sqlalchemy import Connection, Select, and_, select, text, true
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import id_list
@@ -54,12 +55,16 @@ class UnreachableCluster(NamedTuple):
 
 def read_heartbeats(conn: Connection) -> GridHeartbeat:
     """Of each module that ever noted a pass, and whether an almighty at work holds its lock at this moment."""
-    row = ModuleState.c
-    modules = select(row.name, row.started_at.label("at"), row.by_almighty, row.failing_since, row.error)
     stalled = list_stalled(conn)
     idle = sum(process.has_lock for process in stalled)
     has_almighty = (conn.scalar(_HOLDERS) or 0) > idle
-    return GridHeartbeat(has_almighty, read_all(conn, ModuleHeartbeat, modules), grid_time(conn), stalled)
+    return GridHeartbeat(has_almighty, read_all(conn, ModuleHeartbeat, _modules()), grid_time(conn), stalled)
+
+
+@cache
+def _modules() -> Select[*tuple[Any, ...]]:
+    row = ModuleState.c
+    return select(row.name, row.started_at.label("at"), row.by_almighty, row.failing_since, row.error)
 
 
 def list_unreachable_clusters(conn: Connection, campaign_ids: Collection[int]) -> list[UnreachableCluster]:

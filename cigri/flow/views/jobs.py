@@ -3,9 +3,10 @@ Read by: users.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, case, func, select, true
+from sqlalchemy import Connection, Integer, and_, bindparam, case, func, select, true
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
@@ -15,7 +16,7 @@ from cigri.database import is_one_of
 from cigri.database.typed_rows import null_column, read_all, read_one
 from cigri.flow.holds import is_job_held
 from cigri.flow.views.ownership import is_seen
-from cigri.flow.views.page_sizes import count_leading
+from cigri.flow.views.page_sizes import count_in_page, count_leading, leading
 from cigri.identity.callers import Caller
 from cigri.resources.own_amounts import OWN_KEY
 from cigri.states import JobKind, JobState, Outcome, TaskState
@@ -58,7 +59,22 @@ def list_tasks_of(
 
 def list_latest_tasks(conn: Connection, campaign_id: int, number: int) -> list[TaskView]:
     """The tasks whose last jobs are the newest, at most `number` and a page, the newest first."""
-    part = CampaignCluster
+    latest, asked = _latest_tasks(), {"campaign_id": campaign_id, "number": number}
+    fitting = count_in_page(conn, latest.fitting, asked)
+    return read_all(conn, TaskView, latest.tasks, asked | {"fitting": fitting})
+
+
+class _LatestTasks(NamedTuple):
+    """The tasks, and how many of them fit into a page."""
+
+    tasks: Select[*tuple[Any, ...]]
+    fitting: Select[int]
+
+
+@cache
+def _latest_tasks() -> _LatestTasks:
+    """Built once: they take longer to build than to answer."""
+    part, number = CampaignCluster, bindparam("number", type_=Integer)
     recent = (
         select(Job.c.id)
         .where(Job.c.campaign_id == part.c.campaign_id, Job.c.cluster_id == part.c.cluster_id)
@@ -66,11 +82,14 @@ def list_latest_tasks(conn: Connection, campaign_id: int, number: int) -> list[T
         .limit(number)
         .lateral()
     )
-    ids = select(recent.c.id).select_from(part).join(recent, true()).where(part.c.campaign_id == campaign_id)
+    ids = (
+        select(recent.c.id).select_from(part).join(recent, true()).where(part.c.campaign_id == bindparam("campaign_id"))
+    )
     newest = ids.order_by(recent.c.id.desc()).limit(number)
     order = Job.c.id.desc(), Attempt.c.position
     chosen = _tasks().where(Attempt.c.job_id.in_(newest)).order_by(*order).limit(number)
-    return read_all(conn, TaskView, chosen.limit(count_leading(conn, chosen, Task.c.parameter, *order)))
+    fitting = bindparam("fitting", type_=Integer)
+    return _LatestTasks(chosen.limit(fitting), leading(chosen, Task.c.parameter, *order))
 
 
 def find_task(conn: Connection, task_id: int) -> TaskView | None:

@@ -2,9 +2,10 @@
 Read by: users.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Label, Select, Text, cast, func, select
+from sqlalchemy import BigInteger, Connection, Label, Select, Text, bindparam, cast, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.formats.units import MEGABYTE
@@ -30,8 +31,20 @@ def count_leading(
     conn: Connection, chosen: Select[*tuple[Any, ...]], parameter: ColumnElement[object], *order: ColumnElement[Any]
 ) -> int:
     """Of the rows that are chosen, in this order; at least 1 where there is any."""
+    return count_in_page(conn, leading(chosen, parameter, *order))
+
+
+def count_in_page(conn: Connection, leading: Select[int], asked: Mapping[str, object] | None = None) -> int:
+    """As `count_leading`, by a statement that `leading` has built, with the parameters of its own."""
+    return conn.execute(leading, {**(asked or {}), "largest": LARGEST_PAGE}).scalar_one()
+
+
+def leading(
+    chosen: Select[*tuple[Any, ...]], parameter: ColumnElement[object], *order: ColumnElement[Any]
+) -> Select[int]:
+    """Build the statement of `count_leading`."""
     sized = chosen.with_only_columns(_before(parameter, *order)).subquery()
-    return conn.execute(select(func.count()).where(sized.c.before < LARGEST_PAGE)).scalar_one()
+    return select(func.count()).where(sized.c.before < bindparam("largest", type_=BigInteger))
 
 
 def _before(parameter: ColumnElement[object], *order: ColumnElement[Any]) -> Label[int]:

@@ -5,10 +5,12 @@ Read by: operator, users.
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, func, select
+from sqlalchemy import Connection, Select, and_, bindparam, func, select
 
+from cigri.database import bound_id_list
 from cigri.eligibility.clusters import NO_AMOUNTS, ClusterChoice, UnknownNames, choose, queue_name, unheard
 from cigri.eligibility.pools import BucketVerdict, pool_on, summarize_verdicts
 from cigri.flow.views.job_destinations import is_closed
@@ -89,21 +91,15 @@ def list_whys(conn: Connection, campaign_id: int, bucket_id: int | None = None) 
 
     On clusters that are not the campaign's a bucket is judged as on the first of those that are.
     """
-    part, pool = CampaignCluster.c, BucketPool.c
-    used = set(conn.scalars(select(part.cluster_id).where(part.campaign_id == campaign_id)))
-    pooled = select(pool.bucket_id, pool.cluster_id, pool.pool_id).join(Bucket, Bucket.c.id == pool.bucket_id)
-    pooled = pooled.where(Bucket.c.campaign_id == campaign_id).order_by(pool.bucket_id, pool.cluster_id)
-    if bucket_id is not None:
-        pooled = pooled.where(pool.bucket_id == bucket_id)
+    asked = {"campaign_id": campaign_id}
+    used = set(conn.scalars(_used_clusters(), asked))
     pools: dict[int, dict[int, int]] = defaultdict(dict)
-    for bucket, cluster_id, pool_id in conn.execute(pooled):
-        pools[bucket][cluster_id] = pool_id
+    for bucket, cluster_id, pool_id in conn.execute(_pools(), asked):
+        if bucket_id in (None, bucket):
+            pools[bucket][cluster_id] = pool_id
     verdicts = _verdicts(conn, {pool_id for by_cluster in pools.values() for pool_id in by_cluster.values()})
-    queues = select(Queue.c.id, Queue.c.cluster_id, Cluster.c.name.label("cluster"), Queue.c.name)
     whys = []
-    for queue in conn.execute(
-        queues.join(Cluster, Cluster.c.id == Queue.c.cluster_id).order_by(Cluster.c.name, Queue.c.name)
-    ):
+    for queue in conn.execute(_queues()):
         keys = [(pool_on(queue.cluster_id, by_cluster), queue.id) for by_cluster in pools.values()]
         summed = summarize_verdicts([verdicts[key] for key in keys if key in verdicts])
         is_used = queue.cluster_id in used
@@ -111,6 +107,41 @@ def list_whys(conn: Connection, campaign_id: int, bucket_id: int | None = None) 
             QueueVerdict(queue.cluster, queue.name, is_used, summed.buckets, summed.eligible, **summed.shown._asdict())
         )
     return whys
+
+
+# Built once: they take longer to build than to answer.
+
+
+@cache
+def _used_clusters() -> Select[int]:
+    part = CampaignCluster.c
+    return select(part.cluster_id).where(part.campaign_id == bindparam("campaign_id"))
+
+
+@cache
+def _pools() -> Select[int, int, int]:
+    pool = BucketPool.c
+    pooled = select(pool.bucket_id, pool.cluster_id, pool.pool_id).join(Bucket, Bucket.c.id == pool.bucket_id)
+    return pooled.where(Bucket.c.campaign_id == bindparam("campaign_id")).order_by(pool.bucket_id, pool.cluster_id)
+
+
+@cache
+def _queues() -> Select[int, int, str, str]:
+    queues = select(Queue.c.id, Queue.c.cluster_id, Cluster.c.name.label("cluster"), Queue.c.name)
+    return queues.join(Cluster, Cluster.c.id == Queue.c.cluster_id).order_by(Cluster.c.name, Queue.c.name)
+
+
+@cache
+def _eligible() -> Select[int, int, datetime]:
+    yes = SubmitPoolQueue.c
+    return select(yes.pool_id, yes.queue_id, yes.at).where(yes.pool_id.in_(bound_id_list("pools")))
+
+
+@cache
+def _refused() -> Select[*tuple[Any, ...]]:
+    no = SubmitPoolReject.c
+    reason = (no.code, no.name, no.wanted, no.found, no.at)
+    return select(no.pool_id, no.queue_id, *reason).where(no.pool_id.in_(bound_id_list("pools")))
 
 
 def find_bucket(conn: Connection, campaign_id: int, number: int) -> int | None:
@@ -121,13 +152,9 @@ def find_bucket(conn: Connection, campaign_id: int, number: int) -> int | None:
 
 def _verdicts(conn: Connection, pool_ids: Collection[int]) -> dict[tuple[int, int], BucketVerdict]:
     """By the ids of pool and queue; a pair that was not judged yet is missing."""
-    yes, no = SubmitPoolQueue.c, SubmitPoolReject.c
-    verdicts = {}
-    for pool_id, queue_id, since in conn.execute(
-        select(yes.pool_id, yes.queue_id, yes.at).where(yes.pool_id.in_(pool_ids))
-    ):
+    asked, verdicts = {"pools": list(pool_ids)}, {}
+    for pool_id, queue_id, since in conn.execute(_eligible(), asked):
         verdicts[pool_id, queue_id] = BucketVerdict(None, "", "", "", since)
-    reason = (no.code, no.name, no.wanted, no.found, no.at)
-    for row in conn.execute(select(no.pool_id, no.queue_id, *reason).where(no.pool_id.in_(pool_ids))):
+    for row in conn.execute(_refused(), asked):
         verdicts[row.pool_id, row.queue_id] = BucketVerdict(row.code, row.name, row.wanted, row.found, row.at)
     return verdicts

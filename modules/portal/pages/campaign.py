@@ -131,11 +131,13 @@ def campaign_page(
         reasons = walk(grid, why, campaign_id=campaign_id)
         inputs = _inputs(grid, caller, whole)
         cells = _strip(grid, campaign_id, zoom) if (zoom or all_tasks(whole)).size <= STRIP_AT_ONCE else None
+        now = grid.now()
     kinds = whole.failures[:SHOWN_FAILURES]
     return site.show(
         request,
         "campaign.html",
         caller,
+        now=now,
         whole=whole,
         campaign=whole.campaign,
         stamp=stamp_of([whole.campaign]),

@@ -43,6 +43,9 @@ hypothesis.settings.register_profile(
 )
 # for scripts/test: what fails there fails again; new examples are looked for by hand, and by tests/fuzz
 hypothesis.settings.register_profile("repeatable", hypothesis.settings.get_profile("untimed"), derandomize=True)
+# for scripts/mutants: that something fails is enough, whatever the smallest example is
+PHASES = [phase for phase in hypothesis.Phase if phase not in (hypothesis.Phase.shrink, hypothesis.Phase.explain)]
+hypothesis.settings.register_profile("unshrunk", hypothesis.settings.get_profile("repeatable"), phases=PHASES)
 hypothesis.settings.load_profile("untimed")
 
 

@@ -15,7 +15,11 @@ ROOT = Path(__file__).parents[2]
 
 
 class Fault(BaseModel):
-    """`old` stands in the file once, and `new` breaks `rule`; `tests` are words of pytest of which some must fail."""
+    """`old` stands in the file once, and `new` breaks `rule`; `tests` are words of pytest of which some must fail.
+
+    `run`: what pytest is told instead, where the tests are those of a class for several batch systems. `clusters`: the
+    mark of the real clusters that they need, "alpha" or another one's name, "several"; "" where they need none.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -24,6 +28,8 @@ class Fault(BaseModel):
     old: str
     new: str
     tests: list[str]
+    run: list[str] = []
+    clusters: str = ""
 
 
 def list_faults(files: Iterable[Path] = LISTS) -> list[Fault]:

@@ -24,22 +24,24 @@ from tests.seeds.test_sentences import list_seed_tests
 CODE = ("cigri", "modules", "migrations", "etc", "scripts", "tests", "docs")
 FILES = ("pyproject.toml", "README.md", "CHANGELOG.md")
 FAILED = 1  # pytest ran, and tests failed; every other status says nothing of the fault
-AT_ONCE = 2  # copies, each with one pytest
+AT_ONCE = 2  # copies, each with one pytest; one alone has the real clusters
 NO_ANSWER = ("SyntaxError", "IndentationError", "ImportError", "ModuleNotFoundError", "NameError", "UnboundLocalError")
 """How a test ends where the fault is no program: that does not count as found."""
 
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="scripts/mutants", description="Try whether the tests find small faults.")
-    parser.add_argument(
-        "words", nargs="*", metavar="WORD", help="only faults whose rule, file or tests have one of these words"
-    )
+    parser.add_argument("words", nargs="*", metavar="WORD", help="only faults with it in rule, file, tests, clusters")
     parser.add_argument(
         "--seeds", action="store_true", help="break what the seeds want; each of the tests named with a fault must fail"
     )
+    parser.add_argument(
+        "--clusters", action="store_true", help="only those that tests on real clusters find (scripts/testbed, as root)"
+    )
     options = parser.parse_args(argv)
-    faults = [one for one in list_faults(SEEDS_LISTS if options.seeds else LISTS) if _is_meant(one, options.words)]
-    found = _try_all(faults, by_each=options.seeds)
+    listed = list_faults(SEEDS_LISTS if options.seeds else LISTS)
+    faults = [one for one in listed if bool(one.clusters) is options.clusters and _is_meant(one, options.words)]
+    found = _try_all(faults, 1 if options.clusters else AT_ONCE, by_each=options.seeds)
     print(f"{sum(found)} of {len(faults)} faults were found")
     if options.seeds:
         named, tried = list_seed_tests(), {test for one in faults for test in one.tests}
@@ -48,14 +50,14 @@ def main(argv: list[str]) -> int:
 
 
 def _is_meant(fault: Fault, words: Sequence[str]) -> bool:
-    return not words or any(word in " ".join([fault.rule, fault.file, *fault.tests]) for word in words)
+    return not words or any(word in " ".join([fault.rule, fault.file, fault.clusters, *fault.tests]) for word in words)
 
 
-def _try_all(faults: Sequence[Fault], *, by_each: bool) -> list[bool]:
+def _try_all(faults: Sequence[Fault], at_once: int, *, by_each: bool) -> list[bool]:
     """In copies that are made once: what Python has compiled of a file stays good until a fault is put into it."""
     trees = queue.SimpleQueue[Path]()
-    with tempfile.TemporaryDirectory(prefix="cigri-mutants-") as place, ThreadPoolExecutor(AT_ONCE) as pool:
-        for number in range(min(AT_ONCE, len(faults))):
+    with tempfile.TemporaryDirectory(prefix="cigri-mutants-") as place, ThreadPoolExecutor(at_once) as pool:
+        for number in range(min(at_once, len(faults))):
             trees.put(_copy(Path(place) / str(number)))
         return list(pool.map(partial(_is_found, trees, by_each=by_each), faults))
 
@@ -66,8 +68,10 @@ def _is_found(trees: queue.SimpleQueue[Path], fault: Fault, *, by_each: bool) ->
     file, report = tree / fault.file, tree / "report.xml"
     whole = file.read_text()
     _rewrite(file, whole.replace(fault.old, fault.new))
-    command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not cluster"]
-    command += [f"--junitxml={report}", *([] if by_each else ["-x"]), *fault.tests]
+    command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=unshrunk"]
+    command += ["-m", f"cluster and {fault.clusters}" if fault.clusters else "not cluster"]
+    command += [f"--junitxml={report}", "-o", "junit_family=xunit1", *([] if by_each else ["-x"])]
+    command += fault.run or fault.tests
     environment = {**os.environ, "PYTHONPATH": str(tree)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
@@ -92,15 +96,19 @@ def _rewrite(file: Path, text: str) -> None:
 
 
 def _failed(report: Path) -> set[str]:
-    """The tests that failed, as FILE::NAME, with any of their parameters; none where pytest could not run."""
+    """The tests that failed, as FILE::NAME, with any of their parameters; none where pytest could not run.
+
+    FILE is the one that the test is written in; one that is made of a class elsewhere has the name of its class.
+    """
     if not report.exists():
         return set()
     failed = set()
     for case in ElementTree.parse(report).iter("testcase"):
         failure = case.find("failure")
         if failure is not None and not failure.get("message", "").startswith(NO_ANSWER):
-            file = case.get("classname", "").replace(".", "/")
-            failed.add(f"{file}.py::{case.get('name', '').partition('[')[0]}")
+            failed.add(f"{case.get('file')}::{case.get('name', '').partition('[')[0]}")
+            module, _, name = case.get("classname", "").rpartition(".")
+            failed.add(f"{module.replace('.', '/')}.py::{name}")
     return failed
 
 

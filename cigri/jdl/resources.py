@@ -21,6 +21,7 @@ CORE_LEVELS = ("core", "resource_id")
 MISNAMED = {"core": "cpu", "cores": "cpu", "cpus": "cpu", "node": "nodes", "memory": "mem", "ram": "mem"}
 NOT_OAR = {"node": "nodes", "cores": "core", "cpus": "cpu"}
 OAR_AMOUNTS = ("ALL", "BEST", "BESTHALF")
+SLURM_RESOURCE_KIND = re.compile(r"^(gres|license)/")
 FIXED: Mapping[str, int] = MappingProxyType({})
 
 
@@ -76,6 +77,7 @@ class JobResources(BaseModel):
             return _from_alternatives(value)
         if isinstance(value, dict):
             _check_names(value)
+            return {_plain(name): amount for name, amount in value.items()}
         elif not isinstance(value, JobResources):
             raise unexpected_value("resources", value, _SPELLING)
         return value
@@ -103,19 +105,25 @@ class JobResources(BaseModel):
         return ResourceRequest(self.cpu, self.nodes, mem, amounts, self.native, tmp)
 
 
+def _plain(name: str) -> str:
+    """Slurm itself is asked whether it is a licence or a generic resource."""
+    return SLURM_RESOURCE_KIND.sub("", name)
+
+
 def _check_names(names: Iterable[str]) -> None:
     """A job finds each amount in a variable, the name of which is in capitals."""
     seen: dict[str, str] = {}
     for name in names:
-        if name in MISNAMED:
-            raise invalid_value(f"{name!r} is called {MISNAMED[name]!r} here")
-        if not IDENTIFIER.fullmatch(name):
+        plain = _plain(name)
+        if plain in MISNAMED:
+            raise invalid_value(f"{name!r} is called {MISNAMED[plain]!r} here")
+        if not IDENTIFIER.fullmatch(plain):
             raise invalid_value(f"{name!r} is no name of a resource", "letters, digits and _ only")
-        if other := seen.get(name.upper()):
+        if other := seen.get(plain.upper()):
             raise invalid_value(
                 f"{name!r} and {other!r} are one name in capitals", "give them names that differ in more"
             )
-        seen[name.upper()] = name
+        seen[plain.upper()] = name
 
 
 def _from_hierarchy(text: str) -> dict[str, Any]:

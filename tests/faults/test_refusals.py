@@ -105,3 +105,17 @@ def test_a_sites_own_sbatch_refuses_one_campaign_alone(wrapped: Grid) -> None:
     wrapped.run_to_end()
     assert wrapped.rows(OPEN) == []
     wrapped.assert_each_ran_once(3)
+
+
+def test_more_licences_than_slurm_has_are_refused_once_with_slurms_words(alpha: Grid) -> None:
+    """The testbed's Slurm has four of matlab."""
+    campaign = alpha.submit(["1", "2"], resources={"license/matlab": 9})
+    alpha.run_until(lambda: alpha.rows(OPEN))
+    for _ in range(3):
+        alpha.cycle()
+    [said] = alpha.rows(OPEN)
+    assert (said["code"], said["subject"]) == ("CLUSTER_SET_ASIDE", f"campaign {campaign} on alpha")
+    assert "Invalid license specification" in said["message"]
+    assert alpha.one("SELECT count(*) FROM batches") == 1
+    assert alpha.counts() == {"waiting": 2}
+    alpha.assert_sane()

@@ -105,6 +105,7 @@ def test_values_as_they_are_written_and_kept(field: str, value: object, stored: 
         ),
         (["/nodes=2/core=4"], ResourceRequest(cpu=4, nodes=2)),
         (["core=3", "/nodes=2/core=4"], ResourceRequest(cpu=4, nodes=2, native=("core=3", "/nodes=2/core=4"))),
+        ({"gres/gpu": 1, "license/matlab": 2}, ResourceRequest(others={"gpu": 1, "matlab": 2})),
     ],
 )
 def test_resources(resources: object, request_: ResourceRequest) -> None:
@@ -173,6 +174,8 @@ def test_settings_survive_json() -> None:
         ("resources", {"mem": True}, "an amount of memory"),
         ("resources", {"cpu": 0}, "resources.cpu: expected"),
         ("resources", {"a b": 1}, "no name of a resource"),
+        ("resources", {"gres/gpu:a100": 1}, "'gres/gpu:a100' is no name of a resource"),
+        ("resources", {"gres/gpu": 1, "gpu": 2}, "'gpu' and 'gres/gpu' are one name"),
         ("walltim", 1, "unknown field (did you mean 'walltime'?)"),
         ("Walltime", 1, "unknown field (did you mean 'walltime'?)"),
         ("name", "x", "belongs at the top"),

@@ -27,6 +27,7 @@ FAILED = 1  # pytest ran, and tests failed; every other status says nothing of t
 AT_ONCE = 2  # copies, each with one pytest; one alone has the real clusters
 NO_ANSWER = ("SyntaxError", "IndentationError", "ImportError", "ModuleNotFoundError", "NameError", "UnboundLocalError")
 """How a test ends where the fault is no program: that does not count as found."""
+REASON = 200  # characters
 
 
 def main(argv: list[str]) -> int:
@@ -80,11 +81,13 @@ def _is_found(trees: queue.SimpleQueue[Path], fault: Fault, *, by_each: bool) ->
     _rewrite(file, whole)
     trees.put(tree)
     blind = [test for test in fault.tests if by_each and test not in failed]
+    reasons = {f"    {reason}\n" for reason in failed.values()}
     is_found = done.returncode == FAILED and bool(failed) and not blind
     verdict = "found" if is_found else f"NOT FOUND by {', '.join(blind or fault.tests)}"
     if done.returncode not in (0, FAILED):
         verdict = f"pytest could not run: {done.stdout[-500:]}"
-    print(f"{verdict} in {time.monotonic() - started:.0f} s: {fault.rule} ({fault.file})", flush=True)
+    told = f"{verdict} in {time.monotonic() - started:.0f} s: {fault.rule} ({fault.file})"
+    print(f"{told}\n{''.join(sorted(reasons))}", end="", flush=True)
     return is_found
 
 
@@ -95,20 +98,22 @@ def _rewrite(file: Path, text: str) -> None:
     file.write_text(text)
 
 
-def _failed(report: Path) -> set[str]:
-    """The tests that failed, as FILE::NAME, with any of their parameters; none where pytest could not run.
+def _failed(report: Path) -> dict[str, str]:
+    """The tests that failed, as FILE::NAME, with any of their parameters, and why; none where pytest could not run.
 
     FILE is the one that the test is written in; one that is made of a class elsewhere has the name of its class.
     """
     if not report.exists():
-        return set()
-    failed = set()
+        return {}
+    failed = dict[str, str]()
     for case in ElementTree.parse(report).iter("testcase"):
         failure = case.find("failure")
-        if failure is not None and not failure.get("message", "").startswith(NO_ANSWER):
-            failed.add(f"{case.get('file')}::{case.get('name', '').partition('[')[0]}")
+        reason = failure.get("message", "") if failure is not None else ""
+        if failure is not None and not reason.startswith(NO_ANSWER):
             module, _, name = case.get("classname", "").rpartition(".")
-            failed.add(f"{module.replace('.', '/')}.py::{name}")
+            of_class = f"{module.replace('.', '/')}.py::{name}"
+            of_function = f"{case.get('file')}::{case.get('name', '').partition('[')[0]}"
+            failed |= dict.fromkeys((of_class, of_function), reason.partition("\n")[0][:REASON])
     return failed
 
 

@@ -38,7 +38,7 @@ class TaskView(NamedTuple):
     started_at: datetime | None
     """When it began."""
     seconds: float | None
-    """How long it took."""
+    """How long it ran."""
     node: str | None
     """Where it ran."""
     is_halted: bool | None
@@ -75,7 +75,7 @@ class AttemptView(NamedTuple):
     started_at: datetime | None
     """When it began."""
     seconds: float | None
-    """How long it took."""
+    """How long it ran."""
     reason: str | None
     """Why it ended so."""
     parameter: object
@@ -84,6 +84,8 @@ class AttemptView(NamedTuple):
     """Whether its job is held or suspended."""
     inputs_version: int | None = None
     """Which of the inputs of its campaign there it found: 1 are those of the submission; null: it was not sent yet."""
+    halted_seconds: float = 0.0
+    """For how long it stood still, held or suspended, which is not among its seconds."""
 
 
 class TaskCommand(NamedTuple):

@@ -1,17 +1,20 @@
 """Totals: sums over the tasks of a campaign on a cluster, of which forecasts are made.
-Given by: predictor; taken by: operator, runner, updator, users.
+Given by: operator, predictor, runner, updator, users; taken by: operator, runner, updator, users.
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ARRAY, BigInteger, Connection, ScalarSelect, bindparam, column, delete, func, select
-from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, aggregate_order_by, insert
+from sqlalchemy import ARRAY, BigInteger, Connection, ScalarSelect, bindparam, column, delete, func, select, update
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, Insert, aggregate_order_by, insert
+from sqlalchemy.sql.dml import Update
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.estimates.durations import counted
+from cigri.flow.profiles import changed_profile
 from cigri.flow.views.campaign_progress import COUNTED
-from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.campaigns import CampaignCluster, Completion
 from cigri.tables.tasks import TaskCount
 
 
@@ -35,6 +38,30 @@ def changed_totals() -> dict[str, ColumnElement[Any]]:
         "squares": func.greatest(part.squares + squares, 0.0),
         "durations": _added(part.durations, bindparam("durations_more", type_=ARRAY(BigInteger))),
     }
+
+
+@cache
+def added_up(*, has_done: bool) -> Update:
+    """Add to the totals of a share, and with `has_done` to the tasks that were done there in this minute."""
+    part = CampaignCluster.c
+    campaign_id, cluster_id, failed, again = (
+        bindparam(name, type_=BigInteger) for name in ("campaign", "here", "failed_more", "again_more")
+    )
+    statement = update(CampaignCluster).where(part.campaign_id == campaign_id, part.cluster_id == cluster_id)
+    values: dict[str, Any] = {"failed": part.failed + failed, "resubmitted": part.resubmitted + again}
+    if not has_done:
+        return statement.values(values)
+    return statement.values(values | changed_totals() | changed_profile()).add_cte(_completed().cte("completed"))
+
+
+def _completed() -> Insert:
+    campaign_id, cluster_id, more = (bindparam(name, type_=BigInteger) for name in ("campaign", "here", "done_more"))
+    minute = func.date_trunc("minute", func.now())
+    statement = insert(Completion).values(campaign_id=campaign_id, cluster_id=cluster_id, minute=minute, tasks=more)
+    return statement.on_conflict_do_update(
+        index_elements=[Completion.c.campaign_id, Completion.c.cluster_id, Completion.c.minute],
+        set_={"tasks": Completion.c.tasks + statement.excluded.tasks},
+    )
 
 
 def _added(counts: ColumnElement[list[int]], more: ColumnElement[Any]) -> ScalarSelect[list[int]]:

@@ -3,7 +3,7 @@ Given by: operator, runner, updator, users.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -21,24 +21,24 @@ from sqlalchemy import (
     func,
     or_,
     select,
-    update,
 )
-from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, Insert, insert
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.dml import Update
-from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import CTE, Select
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import bound_values_table, interval, rows_as_json
+from cigri.database import bound_values_table, rows_as_json
 from cigri.flow.accounting import accounted
-from cigri.flow.campaign_totals import changed_totals, totals
+from cigri.flow.campaign_totals import added_up, totals
 from cigri.flow.fair_share_usage import USED, used
 from cigri.flow.kill_requests import closing
 from cigri.flow.outcome_counts import attempts_counted, jobs_counted
 from cigri.flow.parcels import NewParcel, put_parcels
-from cigri.flow.profiles import TaskResourceUse, changed_profile, profile
+from cigri.flow.profiles import TaskResourceUse, profile
 from cigri.flow.replicas import ReplicatedTask, lock_replicated, supersede
+from cigri.flow.standstill import list_standstills, ran_seconds
 from cigri.flow.task_durations import record_durations
+from cigri.lifecycle.standstill import shared_out
 from cigri.lifecycle.verdicts import FAULT_OF_TASK, STAYS, TRIED_ELSEWHERE, TaskVerdict
 from cigri.states import (
     ATTEMPT_LIFE,
@@ -51,8 +51,7 @@ from cigri.states import (
     StepState,
     TaskState,
 )
-from cigri.tables.campaigns import Campaign, CampaignCluster, Completion
-from cigri.tables.clusters import Cluster
+from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
 from cigri.tables.transitions import transition_each, transition_to
@@ -66,6 +65,7 @@ ATTEMPTS: Mapping[str, TypeEngine[Any]] = {
     "seconds": DOUBLE_PRECISION(),
     "files": BigInteger(),
     "bytes": BigInteger(),
+    "halted": DOUBLE_PRECISION(),
 }
 
 TASK_VALUES: Mapping[str, TypeEngine[Any]] = {
@@ -87,13 +87,13 @@ JOBS: Mapping[str, TypeEngine[Any]] = {
     "started": DOUBLE_PRECISION(),
     "lasted": DOUBLE_PRECISION(),
 }
-CLOCKS_SLACK = 60.0  # seconds by which what a cluster tells may contradict what was seen of it
 
 
 class EndedAttempt(NamedTuple):
     """`started` in epoch seconds of the cluster's clock, `seconds` of its duration; None when nobody knows.
 
-    `files` and `bytes`: of its outputs. `used`: None where nobody told.
+    `files` and `bytes`: of its outputs. `used`: None where nobody told. `halted`: seconds that it stood still; they are
+    among its `seconds` until the end is put.
     """
 
     campaign_id: int
@@ -110,6 +110,14 @@ class EndedAttempt(NamedTuple):
     files: int = 0
     bytes: int = 0
     used: TaskResourceUse | None = None
+    halted: float = 0.0
+
+    def without(self, halted: float) -> "EndedAttempt":
+        """The same without so many seconds for which it stood still."""
+        if not halted or self.seconds is None:
+            return self
+        seconds = self.seconds - halted
+        return self._replace(seconds=seconds, halted=halted, used=self.used and self.used._replace(seconds=seconds))
 
 
 class EndedJob(NamedTuple):
@@ -134,6 +142,7 @@ def put_ended(
     Of several attempts at a task the first success is the task's. That one loses is decided here, too: it comes back as
     superseded; and one that ends badly while another lives leaves the task ASSIGNED.
     """
+    attempts = _without_standstills(conn, attempts, {job.job_id for job in jobs})
     standing, fresh, over = _end(conn, cluster_id, attempts, jobs)
     _end_steps(conn, cluster_id, over)
     put_parcels(conn, cluster_id, list(_left(fresh)))
@@ -155,6 +164,20 @@ def put_unsent(conn: Connection, attempts: Sequence[EndedAttempt], jobs: Mapping
         _add_up(conn, cluster_id, [attempt for attempt in fresh if attempt.job_id in ids])
     if standing:
         supersede(conn, list(standing))
+
+
+def _without_standstills(
+    conn: Connection, attempts: Sequence[EndedAttempt], over: Collection[int]
+) -> list[EndedAttempt]:
+    """Subtract the time for which their jobs stood still; what lasts counts only for jobs that are `over`."""
+    standstills = list_standstills(conn, {attempt.job_id for attempt in attempts if attempt.seconds})
+    shares: dict[tuple[int, int], float] = {}
+    for job_id, stood in standstills.items():
+        own = [attempt for attempt in attempts if attempt.job_id == job_id]
+        halted = stood.whole if job_id in over else stood.before
+        shared = shared_out(halted, stood.side, stood.told, [attempt.seconds or 0.0 for attempt in own])
+        shares |= {(attempt.task_id, attempt.number): share for attempt, share in zip(own, shared, strict=True)}
+    return [attempt.without(shares.get((attempt.task_id, attempt.number), 0.0)) for attempt in attempts]
 
 
 def _end(
@@ -200,7 +223,8 @@ def _end_attempts(conn: Connection, cluster_id: int | None, attempts: Sequence[E
     """
     if not attempts:
         return set()
-    ended = [(a.task_id, a.number, a.outcome, a.exit_code, a.started, a.seconds, a.files, a.bytes) for a in attempts]
+    names = ("task_id", "number", "outcome", "exit_code", "started", "seconds", "files", "bytes", "halted")
+    ended = [tuple(getattr(attempt, name) for name in names) for attempt in attempts]
     telling = [(a, bool(cluster_id) and a.outcome not in NEVER_RAN, a.outcome in TRIED_ELSEWHERE) for a in attempts]
     judged = [
         (a.task_id, a.number, *a.verdict, a.has_saved, *ended)
@@ -227,6 +251,7 @@ def _attempts_ended() -> Select[int, int]:
             seconds=ended.c.seconds,
             files=ended.c.files,
             bytes=ended.c.bytes,
+            halted_seconds=ended.c.halted,
         )
         .returning(*(Attempt.c[name] for name in ("task_id", "number", "job_id", "outcome", "is_replica")))
         .cte("moved")
@@ -292,7 +317,7 @@ def _jobs_ended() -> Select[int]:
             reason=func.nullif(ended.c.reason, ""),
             started_at=case((started.is_not(None), func.greatest(func.least(started, func.now()), Job.c.submitted_at))),
             ended_at=func.now(),
-            ran_seconds=_ran_seconds(ended.c.lasted),
+            ran_seconds=ran_seconds(ended.c.lasted),
         )
         .returning(*(Job.c[name] for name in ("id", "cluster_id", "outcome", *USED)))
         .cte("over")
@@ -303,25 +328,6 @@ def _jobs_ended() -> Select[int]:
         accounted(over).cte("accounted"),
         closing(ended).cte("closed"),
     )
-
-
-def _ran_seconds(lasted: ColumnElement[float | None]) -> ColumnElement[float]:
-    """How long a job ran: by the clock of its node, from the first of its tasks' records to the last, or as is told.
-
-    It is never longer than since it was submitted, nor shorter, but for CLOCKS_SLACK, than it was seen to run, and just
-    so long where nothing is told. What it stood still does not count. NULL where it was neither seen nor told of.
-    """
-    end = Attempt.c.started_at + interval(Attempt.c.seconds)
-    records = select(func.extract("epoch", func.max(end) - func.min(Attempt.c.started_at)))
-    told = func.coalesce(lasted, records.where(Attempt.c.job_id == Job.c.id).correlate(Job).scalar_subquery())
-    visited = select(Cluster.c.visited_at).where(Cluster.c.id == Job.c.cluster_id).correlate(Job).scalar_subquery()
-    seen = func.extract("epoch", func.least(visited, Job.c.missing_since) - Job.c.running_from)
-    least = case((told.is_not(None), seen - CLOCKS_SLACK), (Job.c.running_from.is_not(None), func.greatest(seen, 0.0)))
-    most = func.extract("epoch", func.now() - Job.c.submitted_at)
-    stands = func.coalesce(func.extract("epoch", func.now() - Job.c.halted_since), 0.0)
-    halted = case((Job.c.running_from.is_not(None), Job.c.halted_seconds + stands), else_=0.0)
-    ran = func.least(func.greatest(told, least), most)
-    return case((func.coalesce(told, least).is_not(None), func.greatest(ran - halted, 0.0)))
 
 
 def _worse(field: Column[Any]) -> ScalarSelect[Any]:
@@ -372,28 +378,4 @@ def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt])
         parameters |= {"failed_more": failed[campaign_id], "again_more": again[campaign_id]}
         if lasted:
             parameters |= totals(lasted) | profile(used[campaign_id])
-        conn.execute(_added_up(has_done=bool(lasted)), parameters)
-
-
-@cache
-def _added_up(*, has_done: bool) -> Update:
-    """Add to the totals of a share, and with `has_done` to the tasks that were done there in this minute."""
-    part = CampaignCluster.c
-    campaign_id, cluster_id, failed, again = (
-        bindparam(name, type_=BigInteger) for name in ("campaign", "here", "failed_more", "again_more")
-    )
-    statement = update(CampaignCluster).where(part.campaign_id == campaign_id, part.cluster_id == cluster_id)
-    values: dict[str, Any] = {"failed": part.failed + failed, "resubmitted": part.resubmitted + again}
-    if not has_done:
-        return statement.values(values)
-    return statement.values(values | changed_totals() | changed_profile()).add_cte(_completed().cte("completed"))
-
-
-def _completed() -> Insert:
-    campaign_id, cluster_id, more = (bindparam(name, type_=BigInteger) for name in ("campaign", "here", "done_more"))
-    minute = func.date_trunc("minute", func.now())
-    statement = insert(Completion).values(campaign_id=campaign_id, cluster_id=cluster_id, minute=minute, tasks=more)
-    return statement.on_conflict_do_update(
-        index_elements=[Completion.c.campaign_id, Completion.c.cluster_id, Completion.c.minute],
-        set_={"tasks": Completion.c.tasks + statement.excluded.tasks},
-    )
+        conn.execute(added_up(has_done=bool(lasted)), parameters)

@@ -11,6 +11,7 @@ from sqlalchemy.sql.dml import Insert
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import FromClause, Select
 
+from cigri.flow.standstill import seconds_halted
 from cigri.formats.units import DAY
 from cigri.states import JobState
 from cigri.tables.campaigns import Campaign
@@ -55,7 +56,7 @@ def list_usage(conn: Connection, half_life: float) -> dict[tuple[str, str], Cons
 def _sums(half_life: float) -> Select[*tuple[Any, ...]]:
     weight = _weight(half_life)
     ended = select(Usage.c.grid_user, Usage.c.project_id, Usage.c.used * weight, Usage.c.asked * weight)
-    halted = Job.c.halted_seconds + func.coalesce(func.extract("epoch", func.now() - Job.c.halted_since), 0.0)
+    halted = Job.c.halted_seconds + seconds_halted()
     so_far = func.greatest(func.extract("epoch", func.now() - Job.c.started_at) - halted, 0.0)
     running = (
         select(Campaign.c.grid_user, Campaign.c.project_id, Job.c.width * so_far, Job.c.width * Job.c.walltime)

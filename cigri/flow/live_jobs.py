@@ -34,6 +34,7 @@ from sqlalchemy.types import TypeEngine
 
 from cigri.database import IDS, bound_values_table, interval, rows_as_json
 from cigri.database.typed_rows import read_all
+from cigri.flow.standstill import halted_from, seconds_halted
 from cigri.states import JobKind, JobState, KillReason
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.job_requests import KillRequest
@@ -230,7 +231,6 @@ def _seen() -> Update:
     listed = bound_values_table("listed", SEEN_COLUMNS)
     state = cast(listed.c.state, Job.c.state.type)
     running = listed.c.state == JobState.RUNNING.value
-    halted = func.coalesce(func.extract("epoch", func.now() - Job.c.halted_since), 0.0)
     return (
         transition_each(Job.c.state, state, among=(JobState.SUBMITTED, JobState.RUNNING))
         .where(Job.c.id == listed.c.id)
@@ -242,11 +242,11 @@ def _seen() -> Update:
             missing_since=None,
             has_begun=case((running, Job.c.has_begun), else_=None),
             reason=case((and_(running, Job.c.has_begun.is_(False)), Job.c.reason), else_=None),
-            halted_since=case((listed.c.is_halted, func.coalesce(Job.c.halted_since, func.now())), else_=None),
+            halted_since=case((listed.c.is_halted, func.coalesce(Job.c.halted_since, halted_from())), else_=None),
             halted_seconds=case(
                 (Job.c.state != state, 0.0),
                 (listed.c.is_halted, Job.c.halted_seconds),
-                else_=Job.c.halted_seconds + halted,
+                else_=Job.c.halted_seconds + seconds_halted(),
             ),
         )
     )

@@ -118,7 +118,8 @@ class AttemptColumns(TableColumns):
     """One try of one task, carried by a job at `position`; live while `outcome` is null.
 
     A replica was begun while another attempt lived; the first success of them is the task's. `files` and `bytes` are
-    those of its outputs, which lie on the cluster.
+    those of its outputs, which lie on the cluster. `seconds` are those for which it ran, after the `halted_seconds` for
+    which it stood still are subtracted.
     """
 
     task_id: Named[int] = Column(ForeignKey("tasks.id", ondelete="CASCADE"), primary_key=True)
@@ -132,6 +133,7 @@ class AttemptColumns(TableColumns):
     seconds: Named[float | None]
     files: Named[int] = Column(server_default="0")
     bytes: Named[int] = Column(server_default="0")
+    halted_seconds: Named[float] = Column(server_default="0")
 
 
 Attempt = table(

@@ -95,4 +95,4 @@ def _said(tail: str | None) -> str:
 
 def _ended_at(attempt: EndedAttempt) -> float:
     """In epoch seconds; one whose end nobody noted counts as the last."""
-    return math.inf if attempt.started is None else attempt.started + (attempt.seconds or 0.0)
+    return math.inf if attempt.started is None else attempt.started + (attempt.seconds or 0.0) + attempt.halted

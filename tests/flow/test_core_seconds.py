@@ -9,11 +9,13 @@ from sqlalchemy import Connection, select, text
 
 from cigri.database import Database
 from cigri.flow.accounting import list_accounted
-from cigri.flow.ends import CLOCKS_SLACK, EndedAttempt, EndedJob, put_ended
+from cigri.flow.ends import EndedAttempt, EndedJob, put_ended
 from cigri.flow.fair_share_usage import list_usage
 from cigri.flow.live_jobs import ListedJob, move_seen
 from cigri.flow.outcome_counts import list_end_counts
+from cigri.flow.standstill import CLOCKS_SLACK
 from cigri.formats.units import DAY, HOUR
+from cigri.lifecycle.standstill import shared_out
 from cigri.lifecycle.verdicts import TaskVerdict
 from cigri.states import JobKind, JobState, Outcome, TaskState
 from cigri.tables.jobs import Attempt, Job
@@ -41,6 +43,7 @@ def a_job(conn: Connection, tasks: int = 1) -> int:
     a_cluster(conn)
     (job,) = submitted_jobs(conn, a_campaign(conn, tasks, user="alice"), 1, 1, tasks=tasks)
     conn.execute(text("UPDATE jobs SET width = 2"))
+    conn.execute(text("UPDATE campaign_clusters SET width = 2"))
     return job
 
 
@@ -182,3 +185,88 @@ def test_a_task_that_never_ran_has_no_part_of_its_job(database: Database) -> Non
         assert ends(conn, job, 100, [Told(0, 40), Told(None, None, Outcome.WITHDRAWN)]) == 40
         (entry,) = list_accounted(conn, 1)
         assert (entry.jobs, entry.well, entry.lost) == (1, 2 * 40, 0)
+
+
+class Stood(NamedTuple):
+    """Seconds of an attempt, and those for which it stood still."""
+
+    seconds: float | None
+    halted: float
+
+
+def stood(conn: Connection) -> list[Stood]:
+    columns = Attempt.c.seconds, Attempt.c.halted_seconds
+    return [Stood(seconds, halted) for seconds, halted in conn.execute(select(*columns).order_by(Attempt.c.position))]
+
+
+def done_seconds(conn: Connection) -> float:
+    return float(conn.execute(text("SELECT seconds FROM campaign_clusters")).scalar_one())
+
+
+def test_what_a_task_stood_still_counts_neither_in_its_duration_nor_in_forecasts(database: Database) -> None:
+    with database.begin() as conn:
+        job = a_job(conn)
+        is_seen(conn, job, 0)
+        is_seen(conn, job, 5, is_halted=True)
+        is_seen(conn, job, 189)
+        assert ends(conn, job, 210, [Told(0, 204)]) == 20
+        assert stood(conn) == [Stood(20, 184)]
+        assert done_seconds(conn) == 20, "forecasts are made of this"
+        assert conn.execute(text("SELECT seconds FROM last_durations")).scalars().all() == [20]
+
+
+def test_it_stood_still_from_when_it_was_told_to_until_it_was_told_to_go_on(database: Database) -> None:
+    told = "INSERT INTO halts (job_id, is_wanted, state, sent_at, tries) VALUES (:job, :is_wanted, 'running', now(), 1)"
+    with database.begin() as conn:
+        job = a_job(conn)
+        is_seen(conn, job, 0)
+        at(conn, 5)
+        conn.execute(text(told), {"job": job, "is_wanted": True})
+        is_seen(conn, job, 15, is_halted=True)
+        at(conn, 105)
+        conn.execute(text("DELETE FROM halts"))
+        conn.execute(text(told), {"job": job, "is_wanted": False})
+        assert ends(conn, job, 135, [Told(0, 120)]) == 20, "it was not seen to run again"
+        assert stood(conn) == [Stood(20, 100)]
+
+
+def test_of_tasks_one_after_the_other_the_one_that_stood_still_is_told_so(database: Database) -> None:
+    with database.begin() as conn:
+        job = a_job(conn, tasks=3)
+        is_seen(conn, job, 0)
+        is_seen(conn, job, 5, is_halted=True)
+        is_seen(conn, job, 100)
+        assert ends(conn, job, 130, [Told(0, 3), Told(3, 103), Told(106, 4)]) == 15
+        assert stood(conn) == [Stood(3, 0), Stood(8, 95), Stood(4, 0)]
+
+
+def test_what_ended_before_its_job_was_suspended_did_not_stand_still(database: Database) -> None:
+    with database.begin() as conn:
+        job = a_job(conn, tasks=2)
+        is_seen(conn, job, 0)
+        is_seen(conn, job, 10, is_halted=True)
+        at(conn, 20)
+        (first, second) = conn.execute(select(Attempt.c.task_id).order_by(Attempt.c.position)).scalars()
+        noon = NOON.timestamp()
+        put_ended(conn, 1, [EndedAttempt(1, job, first, 1, Outcome.SUCCESS, 0, noon, 8.0, DONE)], [])
+        is_seen(conn, job, 60)
+        done = EndedAttempt(1, job, second, 1, Outcome.SUCCESS, 0, noon + 8, 57.0, DONE)
+        put_ended(conn, 1, [done], [EndedJob(job, 1, JobKind.TASKS, Outcome.SUCCESS, 0, "n1", "", None)])
+        assert stood(conn) == [Stood(8, 0), Stood(7, 50)]
+
+
+@pytest.mark.parametrize(
+    ("stands", "durations", "shares"),
+    [
+        ((0, 1, 0), [5, 6], [0, 0]),
+        ((50, 1, 50), [60, 60], [0, 0]),
+        ((50, 1, 10), [60, 60], [40, 0]),
+        ((50, 2, 0), [3, 60, 70], [0, 50, 50]),
+        ((50, 1, 0), [20], [20]),
+        ((50, 1, 0), [], []),
+    ],
+)
+def test_who_stood_still_lasted_at_least_as_long(
+    stands: tuple[float, int, float], durations: list[float], shares: list[float]
+) -> None:
+    assert shared_out(*stands, durations) == shares

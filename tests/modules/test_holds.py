@@ -98,6 +98,23 @@ def test_a_held_campaign_stands_still_and_then_each_task_runs_once(local: Grid) 
     assert events(local) == []
 
 
+def test_the_time_for_which_tasks_stood_still_is_none_of_theirs(local: Grid) -> None:
+    campaign = full(local, 4)
+    hold(local, campaign)
+    local.run_until(lambda: stand(local) == {"suspended": 4})
+    age(local, "jobs", "halted_since", 3600)
+    resume(local, campaign)
+    local.run_until(lambda: stand(local) == {"running": 4})
+    age(local, "attempts", "started_at", 3600)
+    seen = local.rows("SELECT halted_seconds FROM jobs")
+    assert all(3600 <= row["halted_seconds"] < 7200 for row in seen)
+    go(local)
+    local.run_to_end()
+    told = local.rows("SELECT seconds, halted_seconds FROM attempts")
+    assert [row["seconds"] for row in told] == [0.0] * 4, "they ran for less than what was made up for them"
+    assert all(row["halted_seconds"] > 0 for row in told)
+
+
 def test_what_waits_is_held_before_its_cores_come_free(local: Grid) -> None:
     """Held after the others were suspended, some of them would have started on these cores."""
     campaign = full(local, 30)

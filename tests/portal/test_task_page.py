@@ -16,6 +16,7 @@ from cigri.errors import ClusterUnreachable
 from cigri.states import JobState, Outcome
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.inputs import EarlierInputs
+from cigri.tables.jobs import Attempt
 from modules.portal.pages.task import ending
 from tests.portal.browser import Browser, Page, signed_in
 from tests.portal.conftest import Served
@@ -28,6 +29,13 @@ def test_it_tells_of_each_attempt(browser: Browser) -> None:
     assert "1: failed with exit code 3 where dahu (node node-1)" in told
     assert "took 10 s" in told
     assert "Task 0 failed next Retry this task" in told
+
+
+def test_it_tells_for_how_long_an_attempt_stood_still(browser: Browser, web: Served) -> None:
+    assert "stood still" not in browser.get("/campaigns/1/tasks/0").words
+    with web.database.begin() as conn:
+        conn.execute(update(Attempt).values(halted_seconds=184.0))
+    assert "took 10 s and stood still for 3 min 4 s" in browser.get("/campaigns/1/tasks/0").words
 
 
 def test_tasks_lead_to_each_other(browser: Browser) -> None:

@@ -271,6 +271,7 @@ def _attempts() -> Select[*tuple[Any, ...]]:
             Task.c.parameter,
             _IS_HALTED.label("is_halted"),
             Batch.c.inputs_version,
+            Attempt.c.halted_seconds,
         )
         .select_from(Attempt)
         .join(Task, Task.c.id == Attempt.c.task_id)

@@ -159,7 +159,7 @@ def list_demands(conn: Connection) -> list[CoreDemand]:
 
 def list_ended_tasks(conn: Connection) -> list[EndedTask]:
     """Every task that is done, sorted by its end."""
-    ended = Attempt.c.started_at + interval(Attempt.c.seconds)
+    ended = Attempt.c.started_at + interval(Attempt.c.seconds + Attempt.c.halted_seconds)
     statement = (
         select(
             Task.c.campaign_id,

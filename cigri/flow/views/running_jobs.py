@@ -38,7 +38,7 @@ def list_running(conn: Connection, *, cluster_id: int | None = None, job_id: int
     """Running jobs of a cluster that nobody has asked to kill yet, or this one job."""
     part, is_carried = CampaignCluster, Attempt.c.job_id == Job.c.id
     side = func.greatest(Job.c.width // part.c.width, 1)
-    end = cast(extract("epoch", Attempt.c.started_at) + Attempt.c.seconds, Float)
+    end = cast(extract("epoch", Attempt.c.started_at) + Attempt.c.seconds + Attempt.c.halted_seconds, Float)
     ends = select(end).where(is_carried, end.is_not(None)).order_by(end.desc()).limit(side).correlate(Job, part)
     left = select(func.count()).where(is_carried, Attempt.c.outcome.is_(None)).scalar_subquery()
     started = cast(extract("epoch", Job.c.started_at), Float)

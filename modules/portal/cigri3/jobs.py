@@ -142,7 +142,7 @@ def _as_job(found: JobView, attempts: Sequence[AttemptView], numbers: dict[str, 
 def _own_end(attempts: Sequence[AttemptView]) -> datetime | None:
     """When the last task ended by its own record, which the grid learns some seconds later; None: it has none."""
     ends = [
-        attempt.started_at + timedelta(seconds=attempt.seconds)
+        attempt.started_at + timedelta(seconds=attempt.seconds + attempt.halted_seconds)
         for attempt in attempts
         if attempt.started_at is not None and attempt.seconds is not None
     ]

@@ -15,7 +15,7 @@ EARLIER = "Of an earlier CiGri."
 
 DESCRIPTION_SCHEMA = "CampaignDescription"
 SETTINGS_SCHEMA = "CampaignOnCluster"
-EXAMPLE_DESCRIPTION = {
+EXAMPLE_DESCRIPTION: Schema = {
     "name": "ising",
     "exec_file": "~/ising/run --temperature {temperature} --seed {seed}",
     "resources": {"cpu": 4, "mem": "2 GB"},
@@ -77,6 +77,7 @@ def description_schemas(place: str) -> Schema:
         "description": "What a campaign wants on one cluster.",
         "properties": _each_or_null(of_cluster | {"test_mode": _EARLIER}),
         "additionalProperties": False,
+        "examples": [EXAMPLE_DESCRIPTION["clusters"]["dahu"]],
     }
     schemas = {**parts, DESCRIPTION_SCHEMA: described, SETTINGS_SCHEMA: on_cluster}
     _explain(schemas)

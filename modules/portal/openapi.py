@@ -12,10 +12,21 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from fastapi import FastAPI
 from pydantic import BaseModel, Field, create_model
 
-from cigri.endpoints import Endpoint, list_endpoints
+from cigri.endpoints import Access, Endpoint, list_endpoints
+from cigri.errors import UsageError
 from cigri.formats.json_values import inlined
 from cigri.jdl.json_schema import description_schemas
-from modules.portal.problem_details import MEDIA_TYPE, PROBLEM_ADVICE, STATUS_BY_ERROR
+from modules.portal.openapi_examples import add_examples
+from modules.portal.problem_details import (
+    BUG,
+    BUG_ADVICE,
+    MEDIA_TYPE,
+    advice_on,
+    is_documented,
+    list_kinds,
+    problem_body,
+    status_of,
+)
 
 DESCRIPTION = """\
 Who you are, the kernel says on the unix socket; elsewhere a token does, as `gridtoken create` or the signature of a
@@ -71,14 +82,34 @@ def list_tags() -> list[dict[str, str]]:
 
 
 def _refusals() -> dict[str, dict[str, Any]]:
-    """By status, which problems come with it."""
-    told: dict[str, list[str]] = {}
-    for kind, status in STATUS_BY_ERROR:
-        told.setdefault(str(status.value), []).append(f"`{kind.__name__}`: {PROBLEM_ADVICE[kind.__name__]}.")
-    return {
-        status: {"description": f"{HTTPStatus(int(status)).phrase}. {' '.join(kinds)}", **PROBLEM}
-        for status, kinds in sorted(told.items())
+    """By status, which problems come with it, and how each one is told."""
+    told: dict[HTTPStatus, dict[str, str]] = {HTTPStatus.INTERNAL_SERVER_ERROR: {BUG: BUG_ADVICE}}
+    for kind in (kind for kind in list_kinds() if is_documented(kind)):
+        told.setdefault(status_of(kind), {})[kind.__name__] = advice_on(kind)
+    told[HTTPStatus.UNPROCESSABLE_ENTITY][UsageError.__name__] = "a parameter or the body is not as this says"
+    return {str(status.value): _refusal(status, kinds) for status, kinds in sorted(told.items())}
+
+
+def _refusal(status: HTTPStatus, kinds: dict[str, str]) -> dict[str, Any]:
+    sentences = " ".join(f"`{kind}`: {advice}." for kind, advice in kinds.items())
+    examples = {
+        kind: {"summary": advice, "value": problem_body(status, kind, f"{advice}: what, and where")}
+        for kind, advice in kinds.items()
     }
+    content = {MEDIA_TYPE: {**PROBLEM["content"][MEDIA_TYPE], "examples": examples}}
+    return {"description": f"{status.phrase}. {sentences}", "content": content}
+
+
+def _may_answer(endpoint: Endpoint[..., Any], status: str) -> bool:
+    """Does this operation ever answer so? Who asks no cluster hears of none, and who changes nothing needs no room."""
+    match int(status):
+        case HTTPStatus.UNAUTHORIZED:
+            return endpoint.may is not Access.ANYBODY
+        case HTTPStatus.BAD_GATEWAY:
+            return endpoint.may_defer
+        case HTTPStatus.INSUFFICIENT_STORAGE:
+            return endpoint.method != "GET"
+    return True
 
 
 def describe(app: FastAPI) -> None:
@@ -93,10 +124,14 @@ def describe(app: FastAPI) -> None:
         components["schemas"] |= description_schemas(SCHEMA_PLACE)
         components["securitySchemes"] = {"token": BEARER_SCHEME}
         components["responses"] = _refusals()
+        endpoints = {endpoint.name: endpoint for endpoint in list_endpoints()}
         named = {status: {"$ref": f"#/components/responses/{status}"} for status in components["responses"]}
         for operations in described["paths"].values():
             for operation in operations.values():
-                operation["responses"] = named | operation["responses"]
+                endpoint = endpoints[operation["operationId"]]
+                answered = {status: told for status, told in named.items() if _may_answer(endpoint, status)}
+                operation["responses"] = answered | operation["responses"]
+        add_examples(described)
         return described | {"security": [{"token": []}, {}]}
 
     app.openapi = openapi  # type: ignore[method-assign]  # as FastAPI's documentation has it

@@ -3,7 +3,7 @@
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -23,6 +23,7 @@ from cigri.errors import (
     Forbidden,
     IdempotencyKeyReused,
     NotFound,
+    PortalUnavailable,
     QueryTimedOut,
     StorageFull,
     TooManyRequests,
@@ -61,7 +62,7 @@ PROBLEM_ADVICE: Mapping[str, str] = {
     "CigriError": "the answer says what to do",
 }
 """What may be done about each kind of problem, as the tree of errors tells it."""
-BUG = "Bug"
+BUG, BUG_ADVICE = "Bug", "tell those who run the grid when it was"
 MEDIA_TYPE = "application/problem+json"
 ASKED_AGAIN = "5"  # seconds until what is too much may be asked again
 
@@ -83,6 +84,23 @@ def status_of(kind: type[CigriError]) -> HTTPStatus:
 def advice_on(kind: type[CigriError]) -> str:
     """What may be done about it, or about the next wider kind of which that is known."""
     return next(PROBLEM_ADVICE[wider.__name__] for wider in kind.__mro__ if wider.__name__ in PROBLEM_ADVICE)
+
+
+def list_kinds(widest: type[CigriError] = CigriError) -> Iterator[type[CigriError]]:
+    """Every kind, the wider ones first."""
+    yield widest
+    for narrower in widest.__subclasses__():
+        yield from list_kinds(narrower)
+
+
+def is_documented(kind: type[CigriError]) -> bool:
+    """Does the tree of errors tell of it, and may the portal answer it? Others are told as the wider kind is."""
+    return kind.__name__ in PROBLEM_ADVICE and kind is not PortalUnavailable
+
+
+def problem_body(status: HTTPStatus, kind: str, detail: str) -> dict[str, Any]:
+    """What is told of each problem (RFC 9457)."""
+    return {"type": f"/problems/{kind}", "title": status.phrase, "status": status, "detail": detail}
 
 
 def is_by_rule(error: Exception) -> bool:
@@ -135,6 +153,6 @@ def _bug(request: Request, error: Any) -> Response:
 
 def problem(status: HTTPStatus, kind: str, detail: str, **more: Any) -> Response:
     """`kind`: the class of ours that a command raises again. What callers wrote may be quoted, half a character too."""
-    body = {"type": f"/problems/{kind}", "title": status.phrase, "status": status, "detail": detail, **more}
+    body = problem_body(status, kind, detail) | more
     headers = {"WWW-Authenticate": "Bearer"} if status is HTTPStatus.UNAUTHORIZED else None
     return Response(safe_json(json.dumps(body, ensure_ascii=False)).encode(), status, headers, MEDIA_TYPE)

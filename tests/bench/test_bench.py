@@ -1,6 +1,7 @@
 """The benchmarks themselves: with tiny sizes the table comes out, and goes where it belongs."""
 
 import subprocess
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -9,12 +10,13 @@ import pytest
 from cigri.flow.grid_identity import grid_key
 from modules.laboratory.report.formatting import percent, times
 from modules.metascheduler.policies import names
-from tests.bench import history
+from tests.bench import chaos, history
 from tests.bench.__main__ import LONG, NAMES, SMOKE, main
 from tests.bench.ground import ground
 from tests.bench.scheduling import REASONS, SCENARIOS, UNKNOWN, Variant, rows
 from tests.bench.table import BEGIN, END, OLDER, SHORT_HEAD, render, row, write, write_short
 from tests.bench.waves import declare
+from tests.chaos.experiment import Account
 from tests.laboratory.report.small import EMPTY, SMALL
 
 pytestmark = pytest.mark.process  # a row names the commit, which git tells
@@ -187,3 +189,13 @@ def test_what_makes_no_sense_is_refused(words: list[str], problem: str, capsys: 
     with pytest.raises(SystemExit, match="2"):
         main(words)
     assert problem in capsys.readouterr().err
+
+
+def test_campaigns_of_chaos_are_told_together_with_the_command_that_plays_them_again() -> None:
+    first = Account(100, [], 0, [], [7], [], [], Counter({"a killed": 3, "b hangs": 1}), 5.0, 60.0)
+    second = first._replace(lost=[3], undone=2, injections=Counter({"b hangs": 2}), longest_recovery=9.0, seconds=30.0)
+    rows = list(chaos.told([first, second], [4, 5]))
+    [what] = {row.what.rpartition(": ")[0] for row in rows}
+    assert "200 tasks" in what
+    assert "6 injections of 2 kinds in 90 s (`scripts/chaos --seed 4 --seed 5`)" in what
+    assert [row.figure for row in rows] == ["1", "0", "0", "2", "2", "9 s"]

@@ -76,7 +76,7 @@ def _is_found(trees: queue.SimpleQueue[Path], fault: Fault, *, by_each: bool) ->
     environment = {**os.environ, "PYTHONPATH": str(tree)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
-    failed = _failed(report)
+    failed = find_failed(report)
     report.unlink(missing_ok=True)
     _rewrite(file, whole)
     trees.put(tree)
@@ -98,7 +98,7 @@ def _rewrite(file: Path, text: str) -> None:
     file.write_text(text)
 
 
-def _failed(report: Path) -> dict[str, str]:
+def find_failed(report: Path) -> dict[str, str]:
     """The tests that failed, as FILE::NAME, with any of their parameters, and why; none where pytest could not run.
 
     FILE is the one that the test is written in; one that is made of a class elsewhere has the name of its class.

@@ -3,8 +3,6 @@
 import json
 import os
 import pwd
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -34,21 +32,11 @@ from modules.portal.settings_in_force import SettingsInForce
 from tests.conftest import clone_database, made_template
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 from tests.portal import proxies
+from tests.portal.asking import ask_as
 from tests.portal.browser import Browser, signed_in
 from tests.portal.certificates import write_certificate
 from tests.waiting import looks
 
-ASK = """\
-import http.client, json, os, socket, sys
-os.setgroups([]); os.setgid(int(sys.argv[1])); os.setuid(int(sys.argv[1]))
-method, path, headers, body = json.loads(sys.argv[2])
-connection = http.client.HTTPConnection("localhost")
-connection.sock = socket.socket(socket.AF_UNIX)
-connection.sock.connect("portal.sock")
-connection.request(method, path, body, headers)
-response = connection.getresponse()
-print(json.dumps([response.status, response.read().decode()]))
-"""
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -97,7 +85,7 @@ class Served(NamedTuple):
     ) -> Answered:
         """By this process, or by one of the user `uid`."""
         if uid is not None:
-            return self._request_as(uid, [method, path, headers or {}, body])
+            return Answered(*ask_as(uid, self.place, [method, path, headers or {}, body]))
         connection = UnixSocketConnection(self.place)
         try:
             connection.request(method, path, body, headers or {})
@@ -105,14 +93,6 @@ class Served(NamedTuple):
             return Answered(response.status, json.loads(response.read()))
         finally:
             connection.close()
-
-    def _request_as(self, uid: int, asked: list[object]) -> Answered:
-        """It begins as we do, and in the socket's directory: others need not reach either, nor our Python."""
-        argv = [sys.executable, "-I", "-c", ASK, str(uid), json.dumps(asked)]
-        done = subprocess.run(argv, capture_output=True, text=True, check=False, cwd=self.place.parent)
-        assert done.returncode == 0, done.stderr
-        status, text = json.loads(done.stdout)
-        return Answered(status, json.loads(text))
 
 
 Serve = Callable[[Settings | SettingsInForce], Served]

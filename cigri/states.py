@@ -94,7 +94,7 @@ class KillReason(StrEnum):
     """Why we kill. USER ends the task; SUPERSEDED: it is over already; after most others the task goes back in line.
 
     LISTED_AGAIN: the job itself is over, and its cluster has it back in its queue. NOT_STARTED: its cluster took it for
-    running until its walltime was over, and it never started.
+    running until its walltime was over, and it never started. CANNOT_START: it waits for what does not come by itself.
     """
 
     USER = "user"
@@ -107,6 +107,7 @@ class KillReason(StrEnum):
     FAIRNESS = "fairness"
     LISTED_AGAIN = "listed_again"
     NOT_STARTED = "not_started"
+    CANNOT_START = "cannot_start"
 
 
 class PrincipalKind(StrEnum):

@@ -33,6 +33,8 @@ class ClusterMetrics(NamedTuple):
     """Our jobs that wait for it."""
     running: int
     """Our jobs that run there."""
+    stuck: int
+    """Our jobs that wait for what does not come by itself."""
 
 
 class OutcomeMetric(NamedTuple):

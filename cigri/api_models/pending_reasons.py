@@ -35,6 +35,23 @@ class QueueExplanation(NamedTuple):
     """The same in a sentence."""
 
 
+class WaitingJobs(NamedTuple):
+    """Jobs of a campaign that wait on a cluster, and what its batch system says of them."""
+
+    said: str
+    """The batch system's own words."""
+    meaning: str
+    """The same in plain words; empty: its own have to do."""
+    is_stuck: bool
+    """Whether what they wait for does not come by itself."""
+    jobs: int
+    """How many of the campaign's jobs wait for this."""
+    starts_at: datetime | None
+    """When the batch system means to start the first of them; null: it does not say."""
+    since: datetime
+    """Since when the grid has heard this of jobs of the campaign."""
+
+
 class ClusterExplanation(NamedTuple):
     """A cluster of the grid, and why the campaign has no more jobs there."""
 
@@ -64,3 +81,5 @@ class ClusterExplanation(NamedTuple):
     """How much of it there is."""
     queues: list[QueueExplanation]
     """The cluster's queues."""
+    waiting_jobs: list[WaitingJobs]
+    """What its batch system says of the campaign's jobs that wait, what does not pass by itself first."""

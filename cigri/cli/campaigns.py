@@ -79,6 +79,7 @@ NEXT_STEPS = {
     "AFTER_FAILED": "do what failed again, `gridresume CAMPAIGN --regardless`, or `griddel CAMPAIGN`",
     "SUBMISSION_FAILED": "it is tried again; if what it says is about your description, `griddel CAMPAIGN`, mend it",
     "JOBS_DO_NOTHING": "look at your home there, and at what your shell reads; it heals once a job works",
+    "JOBS_CANNOT_START": "ask the site, or ask for less; `gridevents -f -e EVENT` tries the cluster again at once",
     "CLUSTER_SET_ASIDE": "it heals by itself; `gridevents -f -e EVENT` gives the cluster back at once",
 }
 

@@ -101,7 +101,9 @@ class BatchRequest:
 class RemoteJob:
     """One job of ours as the batch system sees it; times are epoch seconds, None or "" when it does not say.
 
-    `restarts` counts how often the batch system itself has begun the job again.
+    `restarts` counts how often the batch system itself has begun the job again. Of a job that waits `reason` is what
+    the batch system says of that in its own words, alike for all that wait for the same, `meaning` the same in ours;
+    `is_stuck`: what it waits for does not come by itself. `expected`: when the batch system means to start it.
     """
 
     tag: str
@@ -114,6 +116,9 @@ class RemoteJob:
     started: float | None = None
     ended: float | None = None
     restarts: int = 0
+    meaning: str = ""
+    is_stuck: bool = False
+    expected: float | None = None
 
 
 class Capacity(NamedTuple):

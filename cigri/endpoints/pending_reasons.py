@@ -39,6 +39,7 @@ def why(
     from cigri.flow.views.descriptions import is_chosen_by_grid
     from cigri.flow.views.heartbeats import read_heartbeats
     from cigri.flow.views.queue_verdicts import list_whys
+    from cigri.flow.waiting_reasons import list_waiting_reasons
     from cigri.presentation.outages import nothing_runs
     from cigri.presentation.pending_reasons import CampaignSituation, explain_clusters
 
@@ -57,6 +58,7 @@ def why(
         standstill=nothing_runs(read_heartbeats(conn)),
         quarantines=list_quarantines(conn, [campaign_id]),
         holders=_core_holders(conn, full),
+        waiting=list_waiting_reasons(conn, campaign_id),
     )
     return page_of(explain_clusters(situation), WHY_BY, after, limit)
 

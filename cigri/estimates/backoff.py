@@ -32,6 +32,8 @@ SUBMISSIONS_THAT_FAIL = BackOff(10.0, 300.0)
 """Of a campaign on a cluster, in words that nobody knows for a refusal; so many as tables say are one."""
 JOBS_THAT_DO_NOTHING = BackOff(10.0, 3600.0)
 """Of a campaign on a cluster: they die at once, until one of them works."""
+JOBS_THAT_CANNOT_START = BackOff(600.0, 21_600.0)
+"""Of a campaign on a cluster: they wait there for what does not come by itself, an allocation say."""
 QUEUES_THAT_ARE_FULL = BackOff(60.0, 900.0)
 """Of an account: so long nobody looks whether its batch system takes more of it by now."""
 CAMPAIGNS_THAT_BREAK_A_MODULE = BackOff(5.0, 300.0)

@@ -11,7 +11,7 @@ from sqlalchemy.sql.selectable import Select
 from cigri.database import wake
 from cigri.errors import NotFound
 from cigri.flow.cancellations import IS_LIVE, cancel_jobs
-from cigri.flow.error_budgets import DO_NOTHING, NOT_SUBMITTED, SET_ASIDE
+from cigri.flow.error_budgets import DO_NOTHING, JOBS_STUCK, NOT_SUBMITTED, SET_ASIDE
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.input_transfers import require_inputs
 from cigri.flow.submit_pools import put_pools
@@ -34,7 +34,7 @@ from cigri.tables.tasks import Task, TaskCount
 from cigri.tables.transitions import transition_to, transitioned_value
 
 OF_CAMPAIGNS_AT_WORK = (
-    *(SET_ASIDE, NOT_SUBMITTED, DO_NOTHING),
+    *(SET_ASIDE, NOT_SUBMITTED, DO_NOTHING, JOBS_STUCK),
     *("HOLD_PROBLEM", "SUSPEND_PROBLEM", "RELEASE_PROBLEM", "RESUME_PROBLEM", "JOBS_NOT_STARTED"),
 )
 """Codes of events that are over when the campaign is."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SET_ASIDE = "CLUSTER_SET_ASIDE"
 NOT_SUBMITTED = "SUBMISSION_FAILED"
 DO_NOTHING = "JOBS_DO_NOTHING"
+JOBS_STUCK = "JOBS_CANNOT_START"
 MOST_FAILED_SENDS = 3
 """So many submissions in a row that fail in words that nobody knows are a refusal."""
 
@@ -66,7 +67,7 @@ def update_error_budgets(
         if trial.has_success:
             parameters = {"campaign": campaign_id, "here": cluster_id, "failures": trial.failures}
             if conn.execute(_healed(), parameters).all():
-                close_events(conn, [SET_ASIDE, NOT_SUBMITTED, DO_NOTHING], [subject], "cigri")
+                close_events(conn, [SET_ASIDE, NOT_SUBMITTED, DO_NOTHING, JOBS_STUCK], [subject], "cigri")
         elif trial.failures:
             conn.execute(update(part).where(here).values(errors=part.c.errors + trial.failures))
         if not trial.failures:

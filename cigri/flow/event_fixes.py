@@ -12,7 +12,7 @@ from cigri.errors import CigriError
 from cigri.flow.campaign_totals import changed_totals, totals
 from cigri.flow.campaigns import reopen_campaign
 from cigri.flow.doubtful_results import DOUBTED
-from cigri.flow.error_budgets import DO_NOTHING, NOT_SUBMITTED, SET_ASIDE
+from cigri.flow.error_budgets import DO_NOTHING, JOBS_STUCK, NOT_SUBMITTED, SET_ASIDE
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.parcels import forget_parcels
 from cigri.flow.task_durations import relearn_durations
@@ -54,7 +54,7 @@ def fix_events(conn: Connection, event_ids: Iterable[int], caller: Caller, *, re
     for row in fixed:
         part = CampaignCluster
         here = and_(part.c.campaign_id == row.campaign_id, part.c.cluster_id == row.cluster_id)
-        if row.code in (SET_ASIDE, NOT_SUBMITTED, DO_NOTHING):
+        if row.code in (SET_ASIDE, NOT_SUBMITTED, DO_NOTHING, JOBS_STUCK):
             anew = dict.fromkeys(("errors", "strikes", "failed_sends", "idle_deaths"), 0)
             conn.execute(update(part).where(here).values(**anew, blocked_until=None))
         elif row.code == DOUBTED and not resubmit:

@@ -68,12 +68,13 @@ def list_clusters_with_requests(conn: Connection) -> set[int]:
 def claim_due_kills(conn: Connection, cluster_id: int, verify_after: float) -> list[DueKill]:
     """Kills of jobs in a queue that were never sent, or had no effect for `verify_after` seconds; marked as sent.
 
-    What should only have made way for others, and runs meanwhile, goes on. The remote id of a job that its cluster does
-    not list may be another job's by now: after a crash ids are given anew.
+    What should only have made way for others, or could not start, and runs meanwhile, goes on. The remote id of a job
+    that its cluster does not list may be another job's by now: after a crash ids are given anew.
     """
     is_due = or_(KillRequest.c.sent_at.is_(None), KillRequest.c.sent_at <= func.now() - timedelta(seconds=verify_after))
     here = and_(Job.c.id == KillRequest.c.job_id, Job.c.cluster_id == cluster_id)
-    spared = delete(KillRequest).where(here, KillRequest.c.is_open, KillRequest.c.reason == KillReason.FAIRNESS, is_due)
+    is_moot = KillRequest.c.reason.in_((KillReason.FAIRNESS, KillReason.CANNOT_START))
+    spared = delete(KillRequest).where(here, KillRequest.c.is_open, is_moot, is_due)
     conn.execute(spared.where(Job.c.state == JobState.RUNNING))
     is_there = and_(Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)), Job.c.missing_since.is_(None))
     due = (

@@ -171,5 +171,7 @@ def outcome_of_kill(kill: KillReason, *, has_begun: bool = True) -> Outcome:
             return Outcome.PREEMPTED
         case KillReason.FLOOD | KillReason.WAITING_TOO_LONG | KillReason.HOURS | KillReason.FAIRNESS:
             return Outcome.WITHDRAWN
+        case KillReason.CANNOT_START:
+            return Outcome.WITHDRAWN
         case KillReason.SUPERSEDED | KillReason.LISTED_AGAIN:
             return Outcome.SUPERSEDED

@@ -18,6 +18,7 @@ CODES_OF_CAMPAIGNS = {
     "SUBMISSION_REFUSED": "a batch system refused its jobs; that counts as failures",
     "SUBMISSION_FAILED": "its jobs could not be submitted: that is tried again after a pause; the third is a refusal",
     "JOBS_DO_NOTHING": "its jobs die at once on a cluster, again and again: they are sent there less and less often",
+    "JOBS_CANNOT_START": "jobs wait on a cluster for what does not come by itself; they go elsewhere where they can",
     "HOLD_PROBLEM": "a batch system refuses to hold jobs of it",
     "SUSPEND_PROBLEM": "a batch system refuses to suspend jobs of it",
     "RELEASE_PROBLEM": "a batch system refuses to release jobs of it that are held",

@@ -1,13 +1,15 @@
 """What keeps a campaign from more jobs on each of its clusters, and from each queue of the grid; pure."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from cigri.api_models.campaigns import CampaignClusterView, CampaignView, RunStatus
-from cigri.api_models.pending_reasons import ClusterExplanation, QueueExplanation
+from cigri.api_models.pending_reasons import ClusterExplanation, QueueExplanation, WaitingJobs
 from cigri.eligibility.quotas import QuotaRule, as_owner
+from cigri.formats.units import as_instant
 from cigri.presentation.outages import describe_quarantine
 from cigri.presentation.run_status import run_status
 from cigri.requirements import QueueRejection, sentence
@@ -55,13 +57,15 @@ QUOTAS = (PendingReasonCode.QUOTA_CORES, PendingReasonCode.QUOTA_JOBS, PendingRe
 WAIT_BEHIND, KEPT_WAITING = ", and {used} jobs wait behind those that can start", ", {most} are kept waiting"
 MOST_HOLDERS = 3
 MAY_WAIT = ", and {most} jobs may wait for one"
+NOTHING_WAITS: Mapping[str, Sequence[WaitingJobs]] = MappingProxyType({})
+MOST_WAITS = 3  # of what a batch system says, in a sentence
 
 
 class CampaignSituation(NamedTuple):
     """All that is known of what keeps a campaign, or one bucket of it, from running.
 
     `is_anywhere`: the grid chooses its clusters. `standstill`: why nothing at all goes on, if so. `holders`: who has
-    the cores of clusters that have none left.
+    the cores of clusters that have none left. `waiting`, by cluster: what its batch system says of jobs that wait.
     """
 
     campaign: CampaignView
@@ -74,6 +78,7 @@ class CampaignSituation(NamedTuple):
     standstill: str = ""
     quarantines: "Sequence[QuarantineView]" = ()
     holders: "Sequence[CoreHolder]" = ()
+    waiting: Mapping[str, Sequence[WaitingJobs]] = NOTHING_WAITS
 
 
 def explain_clusters(situation: CampaignSituation) -> list[ClusterExplanation]:
@@ -96,6 +101,8 @@ def _used(situation: CampaignSituation, part: CampaignClusterView) -> ClusterExp
     )
     cut = next((cut for cut in situation.cuts if cut.cluster == part.cluster and way.state in BRIEF), None)
     is_full = cut.reason is PendingReasonCode.FULL if cut else way.state == "full"
+    why = (cut_sentence(cut) if cut else way.explanation) + (_who_holds(situation, part.cluster) if is_full else "")
+    waiting = list(situation.waiting.get(part.cluster, ()))
     return ClusterExplanation(
         cluster=part.cluster,
         state=way.state,
@@ -104,13 +111,30 @@ def _used(situation: CampaignSituation, part: CampaignClusterView) -> ClusterExp
         waiting=part.waiting,
         running=part.running,
         since=cut.since if cut else None,
-        why=(cut_sentence(cut) if cut else way.explanation) + (_who_holds(situation, part.cluster) if is_full else ""),
+        why=_with_waiting(why, waiting),
         reason=cut.reason if cut else None,
         name=cut.name if cut else None,
         used=cut.used if cut else None,
         most=cut.most if cut else None,
         queues=[],
+        waiting_jobs=waiting,
     )
+
+
+def _with_waiting(why: str, waiting: Sequence[WaitingJobs]) -> str:
+    """Jobs that wait in vain go before all else, those that wait for what passes come behind."""
+    stuck = [_waiting_sentence(one) for one in waiting if one.is_stuck]
+    passing = [_waiting_sentence(one) for one in waiting if not one.is_stuck]
+    return "; ".join([*stuck[:MOST_WAITS], *filter(None, [why]), *passing[:MOST_WAITS]])
+
+
+def _waiting_sentence(one: WaitingJobs) -> str:
+    """As `12 jobs wait: jobs with a higher priority go first (Priority), the first is to start at ...`."""
+    number = "1 job waits" if one.jobs == 1 else f"{one.jobs} jobs wait"
+    in_vain = " in vain" if one.is_stuck else ""
+    said = f"{one.meaning} ({one.said})" if one.meaning else one.said
+    begins = f", the first is to start at {as_instant(one.starts_at)}" if one.starts_at else ""
+    return f"{number}{in_vain}: {said}{begins}"
 
 
 def cut_sentence(cut: "PendingReasonView") -> str:
@@ -144,7 +168,7 @@ def _lasting(situation: CampaignSituation, part: CampaignClusterView) -> RunStat
 def _unused(cluster: str, queues: Sequence[QueueExplanation], situation: CampaignSituation) -> ClusterExplanation:
     """Where the grid chooses, what keeps it from this cluster is what keeps it from the first of its queues."""
     why = queues[0].why if situation.is_anywhere else NAMES_OTHERS
-    return ClusterExplanation(cluster, "not asked for", False, 0, 0, 0, None, why, None, None, None, None, [])
+    return ClusterExplanation(cluster, "not asked for", False, 0, 0, 0, None, why, None, None, None, None, [], [])
 
 
 def _why_not(queue: "QueueVerdict", situation: CampaignSituation) -> str:

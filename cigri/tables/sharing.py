@@ -165,3 +165,34 @@ PendingReason = table(
         ondelete="CASCADE",
     ),
 )
+
+
+class WaitingReasonColumns(TableColumns):
+    """What a batch system says of jobs of a campaign that wait: `said` in its words, `meaning` in ours.
+
+    So many `jobs` of the account do, the first since `since`; `is_stuck`: for what does not come by itself.
+    `starts_at`: when the batch system means to start the first of them, if it says so.
+    """
+
+    cluster_id: Named[int] = Column(primary_key=True)
+    local_user: Named[str] = Column(primary_key=True)
+    campaign_id: Named[int] = Column(primary_key=True)
+    said: Named[str] = Column(primary_key=True)
+    meaning: Named[str]
+    is_stuck: Named[bool]
+    jobs: Named[int]
+    starts_at: Named[datetime | None]
+    since: Named[datetime]
+
+
+WaitingReason = table(
+    "waiting_reasons",
+    WaitingReasonColumns,
+    ForeignKeyConstraint(
+        ["campaign_id", "cluster_id"],
+        ["campaign_clusters.campaign_id", "campaign_clusters.cluster_id"],
+        ondelete="CASCADE",
+    ),
+    CheckConstraint("jobs > 0", name="jobs"),
+    Index(None, "campaign_id"),
+)

@@ -139,6 +139,8 @@ def _clusters(clusters: list[ClusterMetrics]) -> Iterator[Metric]:
             jobs.add_metric([one.cluster, state], number)
     yield cores
     yield jobs
+    in_vain = "Our jobs that wait for what does not come by itself."
+    yield _of_each("cigri_cluster_jobs_stuck", in_vain, clusters, lambda one: one.stuck)
     yield _of_each("cigri_cluster_enabled", "Whether it gets jobs.", clusters, lambda one: one.is_enabled)
     yield _of_each("cigri_cluster_failures", "Visits in a row that failed.", clusters, lambda one: one.failures)
     yield _of_each("cigri_cluster_visited_seconds", "Since the last visit.", clusters, lambda one: one.visited)

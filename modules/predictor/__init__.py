@@ -23,6 +23,7 @@ from cigri.flow.views.campaign_progress import CampaignProgress, is_any_open, li
 from cigri.flow.views.cluster_service import list_ages, list_cluster_services, list_under_way
 from cigri.flow.views.dependency_graph import DependencyEdge, list_edges
 from cigri.flow.views.forecast_groups import list_alike
+from cigri.flow.waiting_reasons import QueueOutlook, list_queue_outlooks
 from cigri.runtime.failure_isolation import FAULTS, FailureIsolation
 from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.runtime.time_limit import PURE_LIMIT, TimeLimitExceeded, refuse_stopped, time_limit
@@ -35,6 +36,7 @@ from modules.predictor.eta import path
 from modules.predictor.eta.campaign_end import EndInterval, interval
 from modules.predictor.eta.own_time import own_times
 from modules.predictor.eta.published_dates import pressure, published_end
+from modules.predictor.eta.queue_forecast import heed
 from modules.predictor.freed_cores import FreedCores, endings
 from modules.predictor.local_load import LocalLoadModel, SharedCluster, outlook
 from modules.predictor.sharing import share_free_cores, starts
@@ -63,7 +65,7 @@ def run_once(tools: PassContext) -> PassReport:
         ending = endings(list_under_way(conn, horizons), horizons)
         ages, before = list_ages(conn, _few(progress)), list_in_all(conn, others)
         published = {id: whole.published for id, whole in before.items()}
-        conditions = EndFactors(tools.settings.policy.order, published, ages, edges)
+        conditions = EndFactors(tools.settings.policy.order, published, ages, edges, list_queue_outlooks(conn))
         parts: dict[int, list[CampaignProgress]] = defaultdict(list)
         for part in progress:
             count = 1 + len(alike.get(part.campaign_id, ()))
@@ -171,13 +173,15 @@ def _changed(
 class EndFactors(NamedTuple):
     """What else an end depends on: the policy's `order`, ends that were told, and the `ages` of tasks that run.
 
-    Ages are by campaign and cluster, in bins (cigri/estimates/durations.py); `edges`: which campaigns wait for which.
+    Ages are by campaign and cluster, in bins (cigri/estimates/durations.py); `edges`: which campaigns wait for which;
+    `queues`: what batch systems say of campaigns of which nothing runs.
     """
 
     order: str = "fifo"
     published: Mapping[int, datetime | None] = MappingProxyType({})
     ages: Mapping[int, Mapping[int, Sequence[int]]] = MappingProxyType({})
     edges: Sequence[DependencyEdge] = ()
+    queues: Mapping[int, QueueOutlook] = MappingProxyType({})
 
 
 NO_CONDITIONS = EndFactors()
@@ -205,6 +209,7 @@ def forecast(
     asking = [part for part in progress if part.campaign_id not in shut] if shut else progress
     ends = _ends(campaigns, _outlooks(progress, flows), share_free_cores(asking, free, conditions.order), conditions)
     totals = {id: together(parts) for id, parts in campaigns.items()}
+    ends = heed(ends, totals, conditions.queues, now)
     own = own_times(totals, ends, conditions.edges)
     if own:
         ends = {id: end for id, end in ends.items() if id not in own} | path.ends(own, conditions.edges)

@@ -20,6 +20,7 @@ from cigri.flow.input_transfers import recheck_inputs
 from cigri.flow.live_jobs import WatchedJob, list_watched, mark_missing, move_seen
 from cigri.flow.relisted_jobs import list_accounts_with_listed_again
 from cigri.flow.views.live_attempts import LiveAttempt, list_attempts, list_attempts_at
+from cigri.flow.waiting_reasons import list_waiting_groups
 from cigri.gateway.requests import ClusterResponses, ReadStreamTail
 from cigri.lifecycle.verdicts import FAULT_OF_TASK
 from cigri.runtime.failure_isolation import described, isolated_visit
@@ -44,6 +45,7 @@ from modules.updator.outbox_receipts import next_receipt
 from modules.updator.relisted_jobs import VisitedAccount, find_relisted
 from modules.updator.unaccounted_jobs import report_unaccounted_jobs, revoke_unstarted
 from modules.updator.unstarted_jobs import note_starts, report_unstarted_jobs
+from modules.updator.waiting_reasons import forget, keep
 
 logger = logging.getLogger(__name__)
 
@@ -81,10 +83,13 @@ def _look(tools: PassContext, cluster: ClusterRow, key: str, relisted: Sequence[
     with tools.database.read() as conn:
         watched = list_watched(conn, cluster.id, cluster.config.lost_after)
         refused = list_refused(conn, cluster)
+        waiting = list_waiting_groups(conn, cluster.id)
         asked_at = server_time(conn)
-    accounts = {name: VisitedAccount(name, [], is_relisted=True) for name in relisted}
+    accounts = {name: VisitedAccount(name, [], True, waiting.get(name, ())) for name in relisted}
     for job in watched:
-        accounts.setdefault(job.local_user, VisitedAccount(job.local_user, [])).jobs.append(job)
+        of_job = VisitedAccount(job.local_user, [], waiting=waiting.get(job.local_user, ()))
+        accounts.setdefault(job.local_user, of_job).jobs.append(job)
+    forget(tools, cluster, {user: groups for user, groups in waiting.items() if user not in accounts})
     name = tools.gateway.monitoring_account(cluster)
     visitor = accounts.pop(name, VisitedAccount(name, []))
     report: PassReport = Counter()
@@ -193,6 +198,7 @@ def _take_in(
     fresh = _settle(tools, cluster, jobs, findings, ends, tails, troubled, idle)
     report.update(detect_doubtful_results(tools, cluster, fresh))
     report.update(find_relisted(tools, cluster, account, glimpse.listed, findings))
+    report.update(keep(tools, cluster, account, glimpse.listed))
     place = (cluster.id, user)
     before = tools.gateway.settled.get(place, OutboxReceipt())
     tools.gateway.settled[place] = next_receipt(tools, before, glimpse.collected.lines, jobs, findings)

@@ -10,6 +10,7 @@ from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.live_jobs import WatchedJob
 from cigri.flow.relisted_jobs import put_listed_again
 from cigri.flow.views.unwanted_jobs import list_over
+from cigri.flow.waiting_reasons import WaitingGroup
 from cigri.runtime.pass_context import PassContext, PassReport
 from cigri.states import EventLevel
 from modules.updator.job_conclusions import JobChanges
@@ -18,11 +19,15 @@ JOBS_LISTED_AGAIN = "JOBS_LISTED_AGAIN"
 
 
 class VisitedAccount(NamedTuple):
-    """One of a cluster, and its jobs that are watched there; `is_relisted`: others were listed that are over."""
+    """One of a cluster, and its jobs that are watched there; `is_relisted`: others were listed that are over.
+
+    `waiting`: what was said at the last visit of those that waited.
+    """
 
     name: str
     jobs: list[WatchedJob]
     is_relisted: bool = False
+    waiting: Sequence[WaitingGroup] = ()
 
     @property
     def has_jobs(self) -> bool:

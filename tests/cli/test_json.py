@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection, func, insert, select, update
 
 from cigri.cli import gridclusters, griddel, gridevents, gridnotify, gridstat, gridsub, gridtoken, gridusage
-from cigri.database import Database
+from cigri.database import Database, server_time
 from cigri.flow.audit import put_audit
 from cigri.flow.clusters import find_cluster, map_user
 from cigri.flow.dependencies import NewDependency
@@ -21,6 +21,7 @@ from cigri.flow.module_passes import ModulePass, put_pass
 from cigri.flow.pending_reasons import NewPendingReason, put_cuts
 from cigri.flow.processes import ProcessSign, put_sign
 from cigri.flow.resource_documents import put_description
+from cigri.flow.waiting_reasons import WaitingGroup, put_waiting_groups
 from cigri.resources.document import read_document
 from cigri.resources.nodes import AlikeNodes
 from cigri.runtime.pass_context import process_identity
@@ -194,6 +195,10 @@ def tell(
         end_jobs(conn, dahu, jobs[2:3], Outcome.FAILURE, exit_code=3)
         put_forecasts(conn, [NewForecast(campaign, None, 1.0, 360.0, 10.0, 0.5, 3, None)], 60.0)
         put_cuts(conn, [NewPendingReason(campaign, dahu, PendingReasonCode.LIMIT, "matlab", 9, 9)])
+        waits = WaitingGroup(campaign, "Priority", "others go first", False, 1, server_time(conn))
+        here = find_cluster(conn, "dahu")
+        assert here is not None
+        put_waiting_groups(conn, here, "alice", [waits], [])
         a_campaign(conn, 2, name="second", after=[NewDependency(campaign)])
         put_pass(conn, ModulePass("updator", "here", 1, 0.1, {"visits": 1}, ""))
         put_sign(conn, ProcessSign(*process_identity(), "almighty", "", 0.0, 60.0, -1.0))  # it has stalled

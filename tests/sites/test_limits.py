@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import text
 
-from tests.grid import Grid, until
+from tests.grid import Grid
+from tests.sites.enforcing import restart
 
 pytestmark = pytest.mark.cluster
 
@@ -31,12 +32,6 @@ def enforced(beta: Grid) -> Iterator[Grid]:
     yield beta
     beta.site.sh(f"scancel -u alice; sed -i '/^{line}$/d' {conf}", user="root")
     set_limit(beta, -1)
-
-
-def restart(grid: Grid) -> None:
-    grid.site.daemon("stop", "slurmctld")
-    grid.site.daemon("start", "slurmctld")
-    until(lambda: "UP" in grid.site.sh("scontrol ping || true", user="root"))
 
 
 def room_used(grid: Grid, limit: int) -> float:

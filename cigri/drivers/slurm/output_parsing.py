@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from cigri.drivers import RemoteJob, RemoteJobState
+from cigri.drivers.slurm.waiting_reasons import interpret
 from cigri.errors import UnreadableOutput
 from cigri.formats.untrusted_text import excerpt
 from cigri.shell.results import ShellResult
@@ -103,7 +104,7 @@ def in_order(rows: list[SlurmRow]) -> list[SlurmRow]:
 
 
 def jobs_of(row: SlurmRow) -> list[RemoteJob]:
-    """One for each index of a row of squeue or sacct; what squeue only estimates of waiting jobs is left out."""
+    """One for each index of a row of squeue or sacct; of waiting jobs squeue has no start, but an estimate of it."""
     if row.indexes == "N/A":
         return []  # 22.05 forgets which tasks they were when a waiting array is cancelled by name
     state = SLURM_STATES.get(row.word.split(" ")[0], RemoteJobState.UNKNOWN)  # "CANCELLED by 1001"
@@ -113,11 +114,27 @@ def jobs_of(row: SlurmRow) -> list[RemoteJob]:
     if state == RemoteJobState.UNKNOWN or " " in row.word:
         reason = f"{row.word} {reason}".strip()
     exit_code = row.exit_code if state in ENDED_BY_ITSELF else None
-    started = None if state in (RemoteJobState.WAITING, RemoteJobState.HELD) else _time(row.started)  # else an estimate
+    waits = state in (RemoteJobState.WAITING, RemoteJobState.HELD)
+    started, expected = (None, _time(row.started)) if waits else (_time(row.started), None)
+    waiting = interpret(reason) if waits else interpret("")
     ended = _time(row.ended) if state.is_final else None
     node = _first_node(row.nodes)
     return [
-        RemoteJob(row.name, index, f"{row.array}_{index}", state, exit_code, reason, node, started, ended, row.restarts)
+        RemoteJob(
+            row.name,
+            index,
+            f"{row.array}_{index}",
+            state,
+            exit_code,
+            reason,
+            node,
+            started,
+            ended,
+            row.restarts,
+            waiting.meaning,
+            waiting.is_stuck,
+            expected,
+        )
         for index in _indexes(row.indexes)
     ]
 

@@ -31,7 +31,7 @@ from cigri.tables.tasks import TaskCount
 
 PARCELS = ("uncollected", "uncollected_bytes", "collected", "lost")
 OBSTACLES = (
-    *("CLUSTER_SET_ASIDE", "SUBMISSION_FAILED", "JOBS_DO_NOTHING"),
+    *("CLUSTER_SET_ASIDE", "SUBMISSION_FAILED", "JOBS_DO_NOTHING", "JOBS_CANNOT_START"),
     *("RESULTS_DOUBTED", "PROLOGUE_FAILED", "EPILOGUE_FAILED"),
     *HALT_PROBLEMS,
 )

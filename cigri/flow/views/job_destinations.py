@@ -1,5 +1,5 @@
 """Destinations: which buckets may go to which clusters, and to which queue there.
-Read by: campaign schedulers, metascheduler, operator, runner, stager, users.
+Read by: campaign schedulers, metascheduler, operator, runner, stager, updator, users.
 """
 
 from collections import defaultdict

@@ -6,7 +6,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, cast, func, select
+from sqlalchemy import BigInteger, Connection, cast, func, select
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement
 
@@ -22,6 +22,7 @@ from cigri.tables.campaigns import Campaign
 from cigri.tables.clusters import Cluster, ClusterState, FrontEndStress
 from cigri.tables.grid import Event, ModuleState
 from cigri.tables.jobs import Job
+from cigri.tables.sharing import WaitingReason
 from cigri.tables.tasks import TaskCount
 
 W = TypeVar("W", bound=StrEnum)
@@ -69,6 +70,8 @@ def _clusters(conn: Connection) -> list[ClusterMetrics]:
         .group_by(job.cluster_id)
         .subquery("live")
     )
+    reason = WaitingReason.c
+    stuck = select(func.sum(reason.jobs)).where(reason.cluster_id == Cluster.c.id, reason.is_stuck).scalar_subquery()
     statement = (
         select(Cluster.c.name.label("cluster"), Cluster.c.is_enabled, Cluster.c.failures)
         .add_columns(_since(Cluster.c.visited_at).label("visited"))
@@ -76,6 +79,7 @@ def _clusters(conn: Connection) -> list[ClusterMetrics]:
         .add_columns(state.free, state.unavailable.label("down"))
         .add_columns(func.coalesce(FrontEndStress.c.pace, 1.0).label("pace"), Cluster.c.clock_skew)
         .add_columns(*(func.coalesce(jobs.c[name], 0).label(name) for name in ("waiting", "running")))
+        .add_columns(cast(func.coalesce(stuck, 0), BigInteger).label("stuck"))
         .outerjoin(ClusterState, state.cluster_id == Cluster.c.id)
         .outerjoin(FrontEndStress, FrontEndStress.c.cluster_id == Cluster.c.id)
         .outerjoin(jobs, jobs.c.cluster_id == Cluster.c.id)

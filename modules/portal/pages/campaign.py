@@ -137,7 +137,7 @@ def campaign_page(
         request,
         "campaign.html",
         caller,
-        now=now,
+        clock=lambda: now,
         whole=whole,
         campaign=whole.campaign,
         stamp=stamp_of([whole.campaign]),

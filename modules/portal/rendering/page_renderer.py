@@ -53,20 +53,14 @@ class PageRenderer:
         return caller
 
     def show(
-        self,
-        request: Request,
-        template: str,
-        caller: Caller | None,
-        status: int = HTTPStatus.OK,
-        now: datetime | None = None,
-        **told: Any,
+        self, request: Request, template: str, caller: Caller | None, status: int = HTTPStatus.OK, **told: Any
     ) -> HTMLResponse:
-        """A page; `caller` None: nobody is known; `now`, where it is known: the instant of what is told."""
+        """A page; `caller` None: nobody is known. It may be told its `clock`, of the instant of all else."""
+        told = {"clock": cache(self._now), **told}
         told |= {
             "caller": caller,
             "proof": "" if caller is None else self.identities.sessions.proof(caller),
             "is_session": caller is not None and caller.how.startswith(BY_SESSION),
-            "clock": cache(self._now) if now is None else lambda: now,
             "path": request.url.path,
             "here": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         }

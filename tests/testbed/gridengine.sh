@@ -66,7 +66,7 @@ gridengine_file() { # NAME WORDS...: a configuration object from stdin; the clus
 
 gridengine_cell() { # NAME: a new cell, as Debian's package makes it
     local name=$1 root=$STATE/$1/sge part
-    local spool=$root/spool common=$root/default/common admin=(setpriv --reuid=sgeadmin --regid=sgeadmin --clear-groups)
+    local groups spool=$root/spool common=$root/default/common admin=(setpriv --reuid=sgeadmin --regid=sgeadmin --clear-groups)
     rm -rf "$root"
     mkdir -p "$common" "$spool"/{qmaster/job_scripts,database,execd}
     for part in bin lib util utilbin mpi; do
@@ -75,7 +75,10 @@ gridengine_cell() { # NAME: a new cell, as Debian's package makes it
     echo "$name" >"$common/act_qmaster"
     sed -e "s#^spooling_params .*#spooling_params $spool/database#" -e "s#^qmaster_spool_dir .*#qmaster_spool_dir $spool/qmaster#" \
         /usr/share/gridengine/default-bootstrap >"$common/bootstrap"
-    sed -e "s#^execd_spool_dir .*#execd_spool_dir $spool/execd#" -e 's#^mailer .*#mailer /bin/true#' -e 's#^administrator_mail .*#administrator_mail none#' \
+    # an execd kills whatever has the group of a job that has ended, also what another testbed of this machine runs
+    groups=$((100000 + $(stat -L -c %i /proc/self/ns/net) % 10000 * 100))
+    sed -e "s#^gid_range .*#gid_range $groups-$((groups + 99))#" \
+        -e "s#^execd_spool_dir .*#execd_spool_dir $spool/execd#" -e 's#^mailer .*#mailer /bin/true#' -e 's#^administrator_mail .*#administrator_mail none#' \
         -e 's#^load_report_time .*#load_report_time 00:00:02#' -e 's#^max_unheard .*#max_unheard 00:00:10#' \
         -e 's#^loglevel .*#loglevel log_info#' -e 's#flush_time=00:00:15#accounting_flush_time=00:00:00 flush_time=00:00:01#' \
         /usr/share/gridengine/default-configuration >"$root/configuration"

@@ -25,7 +25,7 @@ CODES_OF_CAMPAIGNS = {
     "RESUME_PROBLEM": "a batch system refuses to let suspended jobs of it go on",
     "RESUBMIT": "tasks ended with exit code 66: they are done again before all others",
     "RESUBMIT_END": "tasks ended with exit code 67: they are done again after all others",
-    "JOBS_TAKEN_BACK": "waiting jobs made way for those of campaigns below their share",
+    "JOBS_TAKEN_BACK": "waiting jobs made way for those of campaigns of higher priority, or below their share",
     "JOB_UNACCOUNTED": "a job that had started has left its cluster's list without a record, and may still run",
     "JOBS_NOT_STARTED": "a cluster takes jobs for running that have not started; they are killed after their walltime",
     "INPUTS_NO_ROOM": "its inputs have no room on a cluster: they are sent once there is more, and tasks wait for them",

@@ -104,7 +104,8 @@ class PolicySettings(SettingsSection):
     recall: int = Field(
         100,
         ge=0,
-        description="fairshare: waiting jobs of those above their share taken back in a cycle, at most; 0: none",
+        description="waiting jobs taken back in a cycle for campaigns of higher priority, and with fairshare for those "
+        "below their share, at most; 0: none",
     )
     patience: float = Field(
         3600.0, gt=0, description="seconds without a job after which a campaign is given some before all others"

@@ -45,6 +45,7 @@ from modules.metascheduler.fairness_withdrawals import (
 )
 from modules.metascheduler.pending_reasons import explain
 from modules.metascheduler.policies import PolicyFacts
+from modules.metascheduler.priority_withdrawals import have_priorities, only_by_priority, with_places
 from modules.metascheduler.progressive_filling import share_clusters
 from modules.metascheduler.ranking import rank_campaigns
 from modules.metascheduler.remaining_capacity import RemainingCapacity
@@ -128,16 +129,20 @@ def _share(
 
         return isolation.of_all(everyone, among)
 
-    if policy.order not in RECALLING or not policy.recall:
+    is_by_share = policy.order in RECALLING
+    if not policy.recall or not (is_by_share or have_priorities(everybody)):
         return SharingResult(shared(rooms, wants))
 
     def find(plan: Sequence[WithdrawalRange]) -> list[WithdrawnJob]:
         return list_withdrawable_jobs(conn, plan, settings.jobs.moves, policy.recall)
 
     holdings = list_occupancy(conn)
+    in_line = with_places(everybody, holdings)
     standing = compute_shares(
-        rank_campaigns(everybody, policy, chosen.order, facts._replace(begun={})), holdings, wants, rooms
+        rank_campaigns(in_line, policy, chosen.order, facts._replace(begun={})), holdings, wants, rooms
     )
+    if not is_by_share:
+        standing = only_by_priority(standing, in_line)
     return withdraw_for_fairness(standing, holdings, rooms, wants, find, shared)
 
 

@@ -168,6 +168,7 @@ def test_a_list_of_tasks_that_cannot_be_read_is_no_list(tasks: str) -> None:
 def test_jobs_in_error_wait_and_say_so() -> None:
     jobs = GRID_ENGINE.parse_status(reply("status-of-errors"), "cigri-recorded-error")
     assert [(job.state, job.reason) for job in jobs] == [(RemoteJobState.HELD, "state Eqw")] * 2
+    assert all(job.is_stuck and "qmod -cj" in job.meaning for job in jobs)
 
 
 def test_jobs_in_deletion_on_a_lost_node_still_live() -> None:

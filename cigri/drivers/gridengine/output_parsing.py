@@ -21,6 +21,7 @@ KIND_OF_LETTERS = (
     ("h", RemoteJobState.HELD),
     ("qw", RemoteJobState.WAITING),
 )
+IN_ERROR = "it could not be started, and waits until an operator clears its error (qmod -cj)"
 NODE_LOST = "u"
 CANNOT_START = frozenset("uadDCoEsS")  # unheard of, overloaded, disabled, by calendar, orphaned, in error, suspended
 
@@ -89,6 +90,7 @@ def live_jobs(answer: ShellResult, text: str) -> Iterator[RemoteJob]:
         state = state_of(letters)
         started = _time(job.findtext("JAT_start_time", "")) if job.get("state") == "running" else None
         node = job.findtext("queue_name", "").partition("@")[2]
+        is_in_error = state is RemoteJobState.HELD and "E" in letters
         reason = letters if state == RemoteJobState.UNKNOWN or "E" in letters else ""
         for index in _indexes(job.findtext("tasks", "")):
             yield RemoteJob(
@@ -100,6 +102,8 @@ def live_jobs(answer: ShellResult, text: str) -> Iterator[RemoteJob]:
                 node=node,
                 started=started,
                 restarts=int("R" in letters),
+                meaning=IN_ERROR if is_in_error else "",
+                is_stuck=is_in_error,
             )
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from cigri.drivers import Capacity, RemoteJob, RemoteJobState
+from cigri.drivers.oar.waiting_reasons import OarReason, interpret_message
 from cigri.errors import UnreadableOutput
 from cigri.formats.machine_text import read_json
 from cigri.formats.untrusted_text import excerpt
@@ -121,17 +122,20 @@ def _job(entry: Mapping[str, Any]) -> RemoteJob:
     word = str(_first(entry, "state"))
     state, exit_code, reason = _state(word, entry, events)
     begun = _time(_first(entry, "startTime", "start_time"))
+    told = interpret_message(reason) if state is RemoteJobState.WAITING else OarReason(reason)
     return RemoteJob(
         tag=str(_first(entry, "name", "job_name") or ""),
         index=int(_first(entry, "array_index") or 1),
         remote_id=str(_id(entry)),
         state=state,
         exit_code=exit_code,
-        reason=reason,
+        reason=told.said,
         node=_node(entry),
         started=None if state in (RemoteJobState.WAITING, RemoteJobState.HELD) else begun,
         ended=_time(_first(entry, "stopTime", "stop_time")) if state.is_final else None,
         restarts=int(bool(_first(entry, "resubmit_job_id"))),
+        meaning=told.meaning,
+        is_stuck=told.is_stuck,
     )
 
 

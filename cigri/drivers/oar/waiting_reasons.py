@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 # R=16,W=0:10:0,J=B,N=name,T=besteffort (Karma=0.000,quota_ok): it has a place in the plan, without the end not yet.
 PLANNED = re.compile(r"R=\d+,W=[^(]*(?:\((?:Karma ?= ?[-\d.]+(?:, ?)?)?(\w*)\))?")
-NUMBERED = re.compile(r"\b(job|container) \d+")
+OAR_NUMBERS = re.compile(r"\b(job|container) \d+")
 
 
 class OarReason(NamedTuple):
@@ -39,6 +39,6 @@ def interpret_message(message: str) -> OarReason:
         if planned[1] is None:
             return OarReason("")
         return OarReason(planned[1] or "planned", "its turn has not come: cores are in use, or others go first")
-    said = NUMBERED.sub(r"\1", message)
+    said = OAR_NUMBERS.sub(r"\1", message)
     known = next((reason for pattern, reason in OAR_REASONS if pattern.match(message)), OarReason(""))
     return known._replace(said=said)

@@ -1,10 +1,10 @@
-"""The migration by which attempts tell for how long they stood still (0075), up and down with rows."""
+"""The migration by which attempts tell for how long they stood still (0073), up and down with rows."""
 
 from sqlalchemy import text
 
 from cigri.database import Database, schema
 
-BEFORE, AFTER = "0072", "0075"
+BEFORE, AFTER = "0072", "0073"
 ROWS = """
 INSERT INTO clusters (name, config) VALUES ('dahu', '{}');
 INSERT INTO campaigns (name, grid_user, type, state, scheduler, submitted_at)

@@ -1,4 +1,4 @@
-"""The migration by which it is kept what jobs wait for (0077), and the way back."""
+"""The migration by which it is kept what jobs wait for (0074), and the way back."""
 
 from sqlalchemy import text
 
@@ -19,7 +19,7 @@ TELL = """
 
 
 def test_kills_of_before_stay_and_what_is_new_has_waited_too_long_on_the_way_back(database: Database) -> None:
-    schema.downgrade(database, "0072")
+    schema.downgrade(database, "0073")
     with database.begin() as conn:
         cluster, campaign = a_cluster(conn), a_campaign(conn, 2)
         first, second = submitted_jobs(conn, campaign, cluster, 2)
@@ -31,7 +31,7 @@ def test_kills_of_before_stay_and_what_is_new_has_waited_too_long_on_the_way_bac
         conn.execute(text(KEEP), {"cluster": cluster, "campaign": campaign})
         conn.execute(text(TELL))
         assert list(conn.scalars(text(KILLS))) == ["not_started", "cannot_start"]
-    schema.downgrade(database, "0072")
+    schema.downgrade(database, "0073")
     with database.begin() as conn:
         assert list(conn.scalars(text(KILLS))) == ["not_started", "waiting_too_long"]
         assert list(conn.scalars(text("SELECT code FROM events WHERE closed_at IS NULL"))) == []

@@ -1,5 +1,6 @@
 """The migration that accounts for core-hours: jobs that had ended before are accounted for, as they are since."""
 
+import pytest
 from sqlalchemy import text
 
 from cigri.database import Database, schema
@@ -26,6 +27,7 @@ def test_what_had_ended_before_is_accounted_for(database: Database) -> None:
     schema.upgrade(database)
     with database.begin() as conn:
         assert schema.differences(conn) == []
-        assert list_accounted(conn, 9) == accounted
+        # parts of days are added up, and where the days end depends on the hour of the test
+        assert list_accounted(conn, 9) == [pytest.approx(work) for work in accounted]
         assert [work.jobs for work in accounted] == [2]
         assert conn.scalar(text("SELECT count(DISTINCT day) FROM accounting")) == days > 1

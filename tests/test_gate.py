@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -201,5 +202,7 @@ def test_a_missed_deadline_tells_how_the_grid_stands(local: Grid) -> None:
 def test_a_cluster_that_a_test_did_not_ask_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test on alpha ran on beta as well, and took places of the limit that a test on beta counted beside it."""
     monkeypatch.setattr("tests.grid.USED_CLUSTERS", {"alpha"})
-    with pytest.raises(AssertionError, match="ask for the fixture beta_up"):
-        slurm_site("beta").sh("true")
+    for site in (slurm_site("beta"), replace(slurm_site("beta"), name="also-beta")):
+        with pytest.raises(AssertionError, match="ask for the fixture beta_up"):
+            site.sh("true")
+    replace(slurm_site("alpha"), name="also-alpha").require_use()

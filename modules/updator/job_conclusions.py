@@ -217,7 +217,7 @@ def _end_of_missing(
         return None
     age = (now - job.missing_since).total_seconds()
     is_nowhere = past is not None and _lacks_directory(past) and journal.is_unstarted
-    if past is not None and (journal.is_stopped or is_nowhere or is_proof(past.state, past.exit_code)):
+    if past is not None and (journal.is_stopped or is_nowhere or _is_proof(past, journal)):
         is_over = age >= config.record_grace
         return (
             ObservedEnd(job, past.state, past.exit_code, _reason(past), past.node, _seconds(past)) if is_over else None
@@ -234,6 +234,15 @@ def _end_of_missing(
         )
     reason = "; ".join(filter(None, (f"{past.state} without a record, exit code {past.exit_code}", _reason(past))))
     return ObservedEnd(job, past.state, past.exit_code, reason, past.node, _seconds(past), is_proven=False)
+
+
+def _is_proof(past: RemoteJob, journal: JournalSummary) -> bool:
+    """Not where the job was started that has run for no time by the batch system: that speaks of another start.
+
+    A slurmctld that cancels an array as it starts it may send the kill before the launch.
+    """
+    has_not_run = past.ended is not None and (_seconds(past) or 0.0) <= 0.0
+    return is_proof(past.state, past.exit_code) and not (has_not_run and journal.may_run)
 
 
 def _end_of_undead(job: WatchedJob, remote: RemoteJob) -> ObservedEnd:

@@ -289,6 +289,25 @@ def test_a_job_that_started_has_ended_once_there_is_proof(past: RemoteJob) -> No
     assert not findings.unaccounted
 
 
+@pytest.mark.parametrize(("started", "ended"), [(None, 1000.0), (1000.0, 1000.0), (1001.0, 1000.0)])
+@pytest.mark.parametrize(("left", "lost"), [(3600.0, False), (-120.0, True)])
+def test_a_job_that_started_and_has_not_run_by_the_batch_system_perhaps_runs(
+    started: float | None, ended: float, left: float, lost: bool
+) -> None:
+    """Slurm says CANCELLED, from 05:24:06 to 05:24:06, of an element that its node went on to run for nine seconds."""
+    past = replace(remote(RemoteJobState.KILLED), started=started, ended=ended)
+    findings, ends = look(a_job(missing=9999, left=left), past=past, journal=STARTED)
+    assert [job.outcome for job in ends.jobs] == ([Outcome.PREEMPTED] if lost else [])
+    assert [job.job_id for job in findings.unaccounted] == ([] if lost else [7])
+    for journal in (STARTED._replace(is_stopped=True), ABSENT):
+        assert outcome(look(a_job(missing=11), past=past, journal=journal)[1]) is Outcome.PREEMPTED
+
+
+def test_a_job_that_started_and_ran_for_a_second_by_the_batch_system_has_ended() -> None:
+    past = replace(remote(RemoteJobState.KILLED), started=1000.0, ended=1001.0)
+    assert outcome(look(a_job(missing=11), past=past, journal=STARTED)[1]) is Outcome.PREEMPTED
+
+
 WITHOUT_HOME = replace(remote(RemoteJobState.FAILED, 77), node="n7", reason="NonZeroExitCode")
 
 

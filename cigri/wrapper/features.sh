@@ -23,6 +23,7 @@ cigri_features() { # before the first task
         return 0
     fi
     cigri_describe
+    [ "$cigri_features" != "$cigri_scratch" ] || [ -n "$cigri_address" ] || cigri_foresee
     cigri_let_read ${cigri_machine:+"$cigri_machine"} ${cigri_own:+"$cigri_own"}
     set -- "$JOBSTATUS $cigri_news $cigri_machine_news"
     [ "$1" = "$cigri_dir/status.$CIGRI_INDEX $cigri_dir/shutdown.$CIGRI_INDEX $cigri_dir/machine.$CIGRI_INDEX" ] ||
@@ -30,7 +31,7 @@ cigri_features() { # before the first task
 }
 
 cigri_provide() { # the three directories; the node's own disk, but for what the grid reads and writes while the job runs
-    if [ -n "$cigri_features" ]; then
+    if [ -n "$cigri_features" ] && [ "$cigri_side" -eq 1 ]; then
         cigri_board=$cigri_features/jobstatus cigri_news=$cigri_features/jobfeatures/shutdowntime_job
         cigri_machine_news=$cigri_features/machinefeatures/shutdowntime
         return
@@ -38,13 +39,23 @@ cigri_provide() { # the three directories; the node's own disk, but for what the
     cigri_board=$cigri_dir/status.$CIGRI_INDEX cigri_space=''
     if [ -z "$cigri_scratch" ]; then
         cigri_scratch=${CIGRI_SCRATCH_BASE:-/tmp}/cigri-$cigri_grid-$cigri_batch-$CIGRI_INDEX
+        [ "$cigri_side" -eq 1 ] || [ -z "$cigri_fresh" ] || cigri_scratch=$CIGRI_SCRATCH/features
         mkdir -m 700 -- "$cigri_scratch" || cigri_scratch=''
         [ -n "$cigri_scratch" ] || return
-        mkdir -m 700 -- "$cigri_scratch/machinefeatures" "$cigri_scratch/jobfeatures" "$cigri_board" || return
+        mkdir -m 700 -- "$cigri_scratch/machinefeatures" "$cigri_scratch/jobfeatures" "$cigri_scratch/told" \
+            "$cigri_board" || return
     fi
     cigri_features=$cigri_scratch
-    ln -s -- "$cigri_news" "$cigri_features/jobfeatures/shutdowntime_job"
-    ln -s -- "$cigri_machine_news" "$cigri_features/machinefeatures/shutdowntime"
+}
+
+cigri_foresee() { # the front-end reaches no node's disk, but it can turn a link there: to what lists a shutdown, too
+    cigri_listed=$cigri_features/told
+    cp -R -- "$cigri_features/machinefeatures" "$cigri_features/jobfeatures" "$cigri_listed" &&
+        ln -s -- "$cigri_machine_news" "$cigri_listed/machinefeatures/shutdowntime" &&
+        ln -s -- "$cigri_news" "$cigri_listed/jobfeatures/shutdowntime_job" &&
+        ln -s -- "$cigri_features" "host.$CIGRI_INDEX" && ln -s -- "$cigri_features" "own.$CIGRI_INDEX" || return 0
+    [ -z "$cigri_machine" ] || MACHINEFEATURES=$cigri_dir/host.$CIGRI_INDEX/machinefeatures
+    [ -z "$cigri_own" ] || JOBFEATURES=$cigri_dir/own.$CIGRI_INDEX/jobfeatures
 }
 
 cigri_let_read() { # what is in these directories the group that the site names; it may pass the one that they are in
@@ -197,10 +208,13 @@ cigri_pilot() { # before each task: false when the job must be over before it co
 }
 
 cigri_has_time() { # a shutdown of the job or the machine is perhaps announced
-    for cigri_news in "${cigri_own:-$JOBFEATURES}/shutdowntime_job" "${cigri_machine:-$MACHINEFEATURES}/shutdowntime"; do
-        case $cigri_news in /*) [ -e "$cigri_news" ] || continue ;; *) continue ;; esac
+    cigri_job_time=$cigri_news cigri_machine_time=$cigri_machine_news
+    [ "$cigri_news" != - ] || cigri_job_time=$JOBFEATURES/shutdowntime_job
+    [ "$cigri_machine_news" != - ] || cigri_machine_time=$MACHINEFEATURES/shutdowntime
+    for cigri_time in "$cigri_job_time" "$cigri_machine_time"; do
+        case $cigri_time in /*) [ -e "$cigri_time" ] || continue ;; *) continue ;; esac
         cigri_line=
-        read -r cigri_line <"$cigri_news"
+        read -r cigri_line <"$cigri_time"
         cigri_first "$cigri_line"
         [ $((cigri_second + ${cigri_estimate:-0})) -lt "${cigri_found:-0}" ] || return 1
     done

@@ -207,9 +207,10 @@ cigri_tidy() { # the scratch directory is left where its user wants to look at i
     if [ -z "$cigri_keep" ]; then
         rm -rf -- "$cigri_scratch"
     else
-        rm -rf -- "$cigri_scratch/machinefeatures" "$cigri_scratch/jobfeatures" "$cigri_scratch/nodes"
+        rm -rf -- "$cigri_scratch/machinefeatures" "$cigri_scratch/jobfeatures"* "$cigri_scratch/told" \
+            "$cigri_scratch/nodes"
     fi
-    rm -rf -- "status.$CIGRI_INDEX" "shutdown.$CIGRI_INDEX" "machine.$CIGRI_INDEX"
+    rm -rf -- "status.$CIGRI_INDEX" "shutdown.$CIGRI_INDEX" "machine.$CIGRI_INDEX" "own.$CIGRI_INDEX" "host.$CIGRI_INDEX"
 }
 
 cigri_run() { # in the child: assignments, "--", program, arguments

@@ -89,12 +89,12 @@ def announce(base: str, keys: Sequence[JobKey], at: int, *, machine_only: bool =
     `machine_only`: they will be over by then.
     """
     write = f"""[ ! -d "$1" ] && cigri_write_new "$1.new" '{at:d}\n'"""  # `mv` would put it into a directory
-    return _tell(base, keys, write + ' && mv -f "$1.new" "$1"', machine_only)
+    return _tell(base, keys, write + ' && mv -f "$1.new" "$1" && cigri_turn "$2" /told', machine_only)
 
 
 def withdraw(base: str, keys: Sequence[JobKey], *, machine_only: bool = False) -> str:
     """sh text after which these jobs no longer find a shutdown announced, or only none of their machine."""
-    return _tell(base, keys, 'rm -f "$1"', machine_only)
+    return _tell(base, keys, """cigri_turn "$2" '' && rm -f "$1\"""", machine_only)
 
 
 def parse_told(answer: ShellResult) -> set[JobKey]:
@@ -104,18 +104,22 @@ def parse_told(answer: ShellResult) -> set[JobKey]:
 
 
 def _tell(base: str, keys: Sequence[JobKey], change: str, machine_only: bool) -> str:
-    """`change` is what is done to the file $1."""
+    """`change` is what is done to the file $1, and to the link $2 by which the job finds it in its directory."""
     return f"""\
 cigri_base={base}
-{WRITE_NEW}{PLACE_FUNCTION}cigri_change() {{
+{WRITE_NEW}{PLACE_FUNCTION}cigri_turn() {{
+    [ -L "$1" ] || return 0
+    cigri_to=$(readlink "$1") && ln -sfn "${{cigri_to%/told}}$2" "$1.new" && mv -fT "$1.new" "$1"
+}}
+cigri_change() {{
     case $1 in /*) ;; *) return 1 ;; esac
     [ -d "${{1%/*}}" ] && {change} && cigri_is_told=1
 }}
 cigri_tell() {{
     cigri_place "$@"
     cigri_is_told=
-    cigri_change "$cigri_machine_news"
-    {":" if machine_only else 'cigri_change "$cigri_news"'}
+    cigri_change "$cigri_machine_news" "$cigri_batch/host.$3"
+    {":" if machine_only else 'cigri_change "$cigri_news" "$cigri_batch/own.$3"'}
     [ -z "$cigri_is_told" ] || echo "= $1 $2 $3 told"
 }} 2>/dev/null
 echo '{HEAD}'

@@ -60,7 +60,15 @@ cigri_work() { # in the worker; it has its own scratch directory, and its share 
         cigri_place=$CIGRI_SCRATCH
         CIGRI_SCRATCH=$cigri_place/$cigri_worker TMPDIR=$cigri_place/$cigri_worker
         mkdir -m 700 -- "$CIGRI_SCRATCH" || cigri_fresh=
-        [ ! -d "$JOBFEATURES" ] || cigri_portion "$cigri_place/jobfeatures.$cigri_worker"
+        if [ -L "own.$CIGRI_INDEX" ] && [ -n "$cigri_own" ]; then
+            cigri_portion "$cigri_listed/jobfeatures" "$cigri_listed/jobfeatures.$cigri_worker" &&
+                cigri_portion "$cigri_own" "$cigri_own.$cigri_worker" && JOBFEATURES=$JOBFEATURES.$cigri_worker
+            cigri_let_read "$cigri_own.$cigri_worker"
+        elif [ -d "$JOBFEATURES" ]; then # the site's, of which nobody knows how it tells of a shutdown
+            cigri_portion "$JOBFEATURES" "$cigri_place/jobfeatures.$cigri_worker" &&
+                ln -sf -- "$JOBFEATURES/shutdowntime_job" "$cigri_place/jobfeatures.$cigri_worker/shutdowntime_job" &&
+                JOBFEATURES=$cigri_place/jobfeatures.$cigri_worker
+        fi
     fi
     . "$cigri_tasks"
     [ -z "$cigri_watch" ] || kill -KILL "$cigri_watch"
@@ -86,22 +94,19 @@ cigri_muster() { # cigri_begins: when each worker began the task that it runs; t
     done
 }
 
-cigri_portion() { # what cannot be divided is left out
-    mkdir -m 700 -- "$1" && cp -RP -- "$JOBFEATURES/." "$1" || return 0
+cigri_portion() { # of what is in one directory, in another; what cannot be divided is left out
+    mkdir -m 700 -- "$2" && cp -RP -- "$1/." "$2" || return
     for cigri_key in allocated_cpu cpu_limit_secs max_rss_bytes max_swap_bytes scratch_limit_bytes allocated_CPU \
         cpu_limit_secs_lrms mem_limit_MB; do
-        [ -r "$1/$cigri_key" ] && read -r cigri_line <"$1/$cigri_key" || continue
+        [ -r "$2/$cigri_key" ] && read -r cigri_line <"$2/$cigri_key" || continue
         cigri_first "$cigri_line"
         if [ -n "$cigri_found" ]; then
-            printf '%s\n' $((cigri_found / cigri_side)) >"$1/$cigri_key"
+            printf '%s\n' $((cigri_found / cigri_side)) >"$2/$cigri_key"
         else
-            rm -f -- "$1/$cigri_key"
+            rm -f -- "$2/$cigri_key"
         fi
     done
-    rm -f -- "$1/hs06_job" "$1/disk_limit_GB"
-    [ -L "$1/shutdowntime_job" ] || ln -sf -- "$JOBFEATURES/shutdowntime_job" "$1/shutdowntime_job"
-    cigri_let_read "$1"
-    JOBFEATURES=$1
+    rm -f -- "$2/hs06_job" "$2/disk_limit_GB"
 }
 
 cigri_take() { # false when another worker has this task

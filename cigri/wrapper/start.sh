@@ -37,7 +37,7 @@ else
     cigri_place=${CIGRI_SCRATCH_BASE:-${TMPDIR:-/tmp}}/cigri-$cigri_grid-$cigri_batch-$CIGRI_INDEX
     CIGRI_SCRATCH=$cigri_place/scratch CIGRI_NODE_FILE=$cigri_place/nodes
     if mkdir -m 700 -- "$cigri_place" "$CIGRI_SCRATCH" "$cigri_place/machinefeatures" "$cigri_place/jobfeatures" \
-        "status.$CIGRI_INDEX"; then
+        "$cigri_place/told" "status.$CIGRI_INDEX"; then
         cigri_scratch=$cigri_place
         cigri_nodes >"$CIGRI_NODE_FILE" && cigri_fresh=1
         [ -z "$cigri_keep" ] || printf '%s\n' "$CIGRI_NODE:$CIGRI_SCRATCH" >"kept.$CIGRI_INDEX"

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from cigri.wrapper import JobSpec
+from cigri.wrapper import JobKey, JobSpec
 from cigri.wrapper.feature_settings import FeatureSpec
+from cigri.wrapper.job_status_files import announce
 
-from .cluster import Cluster, call, task, until
+from .cluster import BASE, Cluster, call, task, until
 
 SHOW = 'for f in "$MACHINEFEATURES"/* "$JOBFEATURES"/*; do [ ! -e "$f" ] || echo "${f##*/}=$(cat "$f")"; done'
 STATUS = 'for f in "$JOBSTATUS"/*; do echo "${f##*/}=$(cat "$f")"; done'
@@ -218,7 +219,7 @@ def test_scratch_of_the_batch_system_and_no_directories(cluster: Cluster) -> Non
 
 
 MODES = """
-stat -c '%A %G' "${JOBFEATURES%/*}" "$MACHINEFEATURES" "$JOBFEATURES" "$MACHINEFEATURES/total_cpu" \\
+stat -L -c '%A %G' "${JOBFEATURES%/*}" "$MACHINEFEATURES" "$JOBFEATURES" "$MACHINEFEATURES/total_cpu" \\
     "$JOBFEATURES/job_id" | sort | uniq -c | tr -s ' '"""
 
 
@@ -282,8 +283,7 @@ def test_job_hears_of_a_shutdown_from_the_front_end(cluster: Cluster) -> None:
     cluster.write(f'[ ! -e "$JOBFEATURES/shutdowntime_job" ] || exit 9; {wait}; cat "$JOBFEATURES/shutdowntime_job"')
     job = cluster.start()
     until((cluster.home / "here").exists)
-    (cluster.batch / "shutdown.1.new").write_text("1800000000\n")
-    (cluster.batch / "shutdown.1.new").rename(cluster.batch / "shutdown.1")
+    cluster.ask(announce(BASE, [JobKey(12, 34, 1)], 1_800_000_000))
     job.communicate(timeout=120)
     assert cluster.out() == "1800000000\n"
     assert not (cluster.batch / "shutdown.1").exists()

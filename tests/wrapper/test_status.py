@@ -93,9 +93,36 @@ def test_shutdown_is_announced_and_withdrawn(cluster: Cluster) -> None:
             assert parse_told(cluster.ask(announce(BASE, keys, at))) == {KEY}
             assert own.read_text() == machine.read_text() == f"{at}\n"
         assert parse_told(cluster.ask(withdraw(BASE, keys))) == {KEY}
-        assert [os.path.lexists(news) for news in (own, machine)] == [True, True]
-        assert [news.exists() for news in (own, machine)] == [False, False]
-    assert [path.name for path in cluster.batch.iterdir() if path.name.startswith(("machine", "shutdown"))] == []
+        assert [os.path.lexists(news) for news in (own, machine)] == [False, False]
+    left = ("machine", "shutdown", "own", "host")
+    assert [path.name for path in cluster.batch.iterdir() if path.name.startswith(left)] == []
+
+
+LIST = """list() {
+    for key in $(ls "$MACHINEFEATURES") $(ls "$JOBFEATURES"); do
+        cat "$MACHINEFEATURES/$key" "$JOBFEATURES/$key" 2>&- | grep -q . && echo "$key" || echo "$key is broken"
+    done >"$HOME/$1"
+}
+"""
+
+
+@pytest.mark.parametrize("side", [1, 2])
+def test_a_listing_shows_what_can_be_read_and_nothing_else(cluster: Cluster, side: int) -> None:
+    """A shutdown is no broken link at first; running jobs, and each of the tasks side by side, find it listed later."""
+    tell = 'list first$1; touch "$HOME/here$1"; until [ -e "$HOME/go" ]; do sleep 0.02; done; list later$1'
+    calls = tuple(task(i, "sh", "-c", LIST + tell, "sh", str(i)) for i in range(1, side + 1))
+    plan = replace(cluster.plan, jobs=[JobSpec(1, 901, calls, side=side)], features=FeatureSpec(cpu=2))
+    cluster.write(plan=plan)
+    job = cluster.start()
+    until(lambda: all((cluster.home / f"here{i}").exists() for i in range(1, side + 1)))
+    cluster.ask(announce(BASE, [KEY], 1_800_000_000))
+    (cluster.home / "go").touch()
+    job.communicate(timeout=120)
+    for i in range(1, side + 1):
+        first, later = (set((cluster.home / f"{name}{i}").read_text().splitlines()) for name in ("first", "later"))
+        assert {"total_cpu", "allocated_cpu"} <= first
+        assert not [key for key in first | later if "broken" in key]
+        assert later - first == {"shutdowntime", "shutdowntime_job"}
 
 
 def test_a_shutdown_of_the_machine_is_announced_and_withdrawn_alone(cluster: Cluster) -> None:
@@ -128,8 +155,8 @@ def test_job_that_started_before_the_machine_was_told_of_is_told_as_before(clust
 
 def _news(cluster: Cluster) -> tuple[Path, Path]:
     """Where the job and its machine are told of a shutdown."""
-    place = cluster.tmp / "cigri-grid-1-34-1"
-    return place / "jobfeatures" / "shutdowntime_job", place / "machinefeatures" / "shutdowntime"
+    own, machine = cluster.batch / "own.1" / "jobfeatures", cluster.batch / "host.1" / "machinefeatures"
+    return own / "shutdowntime_job", machine / "shutdowntime"
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ class MachineJobFeatures(BaseModel):
     )
     max_swap_bytes: int | None = Field(None, ge=0, description="bytes of swap space of a job")
     draft: bool = Field(True, description="give the names of draft 0.99 as well")
-    cpufactor_lrms: float = Field(1.0, gt=0, description="draft: CPU factor of the batch system")
+    cpufactor_lrms: float | None = Field(None, gt=0, description="draft: CPU factor of the batch system")
     jobslots: int | None = Field(None, gt=0, description="draft: job slots of a machine")
     shutdown_command: str | None = Field(None, min_length=1, description="draft: what destroys a virtual machine")
     readers: str = Field(
@@ -65,7 +65,7 @@ class MachineJobFeatures(BaseModel):
 
     @model_validator(mode="after")
     def _draft_is_wanted(self) -> "MachineJobFeatures":
-        is_used = self.cpufactor_lrms != 1.0 or self.jobslots is not None or self.shutdown_command is not None
+        is_used = self.cpufactor_lrms is not None or self.jobslots is not None or self.shutdown_command is not None
         if is_used and not self.draft:
             raise ValueError(
                 "cpufactor_lrms, jobslots and shutdown_command go with draft = true, which you have switched off"

@@ -15,7 +15,8 @@ class FeatureSpec:
     `declared` holds values by key, MACHINE_KEYS and OWN_KEYS; `grace` is the shortest notice of a shutdown, in seconds.
     `scratch`: bytes of scratch space where the free ones are not the limit.
     `readers`: a group that may read them, too; "": none. `address`: where the portal tells the same; "": nowhere.
-    `with_draft`: the names of draft 0.99 beside those of HSF-TN-2016-02; `factor` is its cpufactor_lrms.
+    `with_draft`: the names of draft 0.99 beside those of HSF-TN-2016-02; `factor` is its cpufactor_lrms; None: nobody
+    knows it.
     """
 
     cpu: int = 1
@@ -26,7 +27,7 @@ class FeatureSpec:
     scratch: int | None = None
     declared: Mapping[str, str] = field(default_factory=dict)
     with_draft: bool = False
-    factor: float = 1.0
+    factor: float | None = None
     readers: str = ""
     address: str = ""
 
@@ -43,7 +44,7 @@ cigri_cpu={plan.cpu} cigri_hosts={plan.nodes} cigri_memory={plan.mem} cigri_grac
 cigri_estimate={"" if plan.estimate is None else plan.estimate} cigri_hs06={round(float(hs06) * 1000) if hs06 else ""}
 cigri_readers={shlex.quote(plan.readers)} cigri_address={shlex.quote(plan.address)}
 cigri_disk={"" if plan.scratch is None else plan.scratch}
-cigri_draft={"1" if plan.with_draft else ""} cigri_factor={round(plan.factor * 1000)}
+cigri_draft={"1" if plan.with_draft else ""} cigri_factor={"" if plan.factor is None else round(plan.factor * 1000)}
 cigri_declared() {{
     {"; ".join(lines) or ":"}
 }}

@@ -41,15 +41,16 @@ def list_known_features(plan: FeatureSpec, walltime: int, side: int) -> KnownFea
     return KnownFeatures(machine, {**job, **drafted, **declared})
 
 
-def _list_draft(factor: float, cores: int, walltime: int, memory: int, scratch: int) -> Mapping[str, str]:
+def _list_draft(factor: float | None, cores: int, walltime: int, memory: int, scratch: int) -> Mapping[str, str]:
     """The names of draft 0.99; rounded down as features.sh does, which counts in thousandths."""
-    thousandths = round(factor * 1000)
+    thousandths = 1000 if factor is None else round(factor * 1000)
     told = {
         "allocated_CPU": str(cores),
         "wall_limit_secs_lrms": str(walltime * thousandths // 1000),
         "cpu_limit_secs_lrms": str(walltime * cores * thousandths // 1000),
-        "cpufactor_lrms": f"{thousandths // 1000}.{thousandths % 1000:03}",
     }
+    if factor is not None:
+        told["cpufactor_lrms"] = f"{thousandths // 1000}.{thousandths % 1000:03}"
     if memory:
         told["mem_limit_MB"] = str(memory // MILLION)
     if scratch:

@@ -176,9 +176,10 @@ cigri_count_cpus() { # cigri_cpus: how many logical ones are in use, from a list
 cigri_describe_draft() { # the names of draft 0.99
     if [ -n "$cigri_own" ]; then
         printf '%s\n' "$cigri_cores" >"$cigri_own/allocated_CPU"
-        printf '%s\n' "$((cigri_limit * cigri_factor / 1000))" >"$cigri_own/wall_limit_secs_lrms"
-        printf '%s\n' "$((cigri_seconds * cigri_factor / 1000))" >"$cigri_own/cpu_limit_secs_lrms"
-        printf '%s.%03d\n' $((cigri_factor / 1000)) $((cigri_factor % 1000)) >"$cigri_own/cpufactor_lrms"
+        printf '%s\n' "$((cigri_limit * ${cigri_factor:-1000} / 1000))" >"$cigri_own/wall_limit_secs_lrms"
+        printf '%s\n' "$((cigri_seconds * ${cigri_factor:-1000} / 1000))" >"$cigri_own/cpu_limit_secs_lrms"
+        [ -z "$cigri_factor" ] || printf '%s.%03d\n' $((cigri_factor / 1000)) \
+            $((cigri_factor % 1000)) >"$cigri_own/cpufactor_lrms"
         [ "$cigri_bytes" -eq 0 ] || printf '%s\n' $((cigri_bytes / 1000000)) >"$cigri_own/mem_limit_MB"
         [ -z "$cigri_space" ] || printf '%s.%03d\n' $((cigri_space / 1000000000)) \
             $((cigri_space / 1000000 % 1000)) >"$cigri_own/disk_limit_GB"

@@ -74,7 +74,7 @@ USES = [
 ]
 
 JOB_KEYS = [
-    shown("cpufactor_lrms", DRAFT),
+    shown("cpufactor_lrms", DRAFT, f"{WRAPPER}::test_what_nobody_declares_of_a_machine_is_absent"),
     shown("cpu_limit_secs_lrms", DRAFT),
     shown("cpu_limit_secs", DRAFT, STANDARD),
     shown("wall_limit_secs_lrms", DRAFT),

@@ -17,6 +17,7 @@ PLANS = {
     "nothing said": FeatureSpec(),
     "much": FeatureSpec(4, 1, 4001, None, 90, 2500000000, DECLARED, True, 1.25),
     "revised": FeatureSpec(cpu=2, mem=3, scratch=7, grace=0),
+    "no factor": FeatureSpec(cpu=2, mem=1, with_draft=True),
     "little": FeatureSpec(cpu=2, mem=1, with_draft=True, factor=0.333),
 }
 SHOW = """\

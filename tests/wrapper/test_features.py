@@ -103,6 +103,13 @@ def test_names_of_the_draft_stand_beside_the_others(cluster: Cluster) -> None:
     assert float(seen["jobstart_secs"]) > 1e9
 
 
+def test_what_nobody_declares_of_a_machine_is_absent(cluster: Cluster) -> None:
+    """The limits of the batch system are those that it was asked for then."""
+    seen = _shown(cluster, FeatureSpec(with_draft=True))
+    assert not {"cpufactor_lrms", "jobslots", "hs06", "hs06_job", "shutdown_command", "grace_secs"} & seen.keys()
+    assert (seen["wall_limit_secs_lrms"], seen["cpu_limit_secs_lrms"]) == ("3661", "3661")
+
+
 def test_slurm_says_more(cluster: Cluster) -> None:
     said = {
         "SLURM_CPUS_ON_NODE": "4",

@@ -174,6 +174,7 @@ def check(parser: CommandParser, options: argparse.Namespace) -> None:
 def resubmit(options: argparse.Namespace) -> int:
     """Say how many tasks wait again."""
     from cigri.cli.changed_inputs import find_changed, send_changed, tell_refreshed, warn_of_changed
+    from cigri.cli.changed_task_files import find_changed_task_files, warn_of_changed_task_files
 
     [campaign_id] = options.resubmit
     changed: list[str] = []
@@ -185,6 +186,10 @@ def resubmit(options: argparse.Namespace) -> int:
                 changed = [each.path for each in find_changed(grid, campaign_id).changed]
             inputs = []
             warn_of_changed(changed)
+        with suppress(NotFound):
+            changed_files = find_changed_task_files(grid, campaign_id)
+            warn_of_changed_task_files(changed_files)
+            changed += changed_files
         redone = grid.call(
             resubmit_tasks,
             campaign_id=campaign_id,

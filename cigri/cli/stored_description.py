@@ -14,12 +14,13 @@ def show_description(grid: GridClient, campaign_id: int) -> None:
     """One JSON object; parameters one a line, read as they are printed, for there may be millions."""
     written = grid.call(description, campaign_id=campaign_id)
     if written.has_list:
-        _print_with(written.described, _parameters(grid, campaign_id))
+        _print_with(written.described, list_parameters(grid, campaign_id))
     else:
         print(_text(written.described))
 
 
-def _parameters(grid: GridClient, campaign_id: int) -> Iterator[object]:
+def list_parameters(grid: GridClient, campaign_id: int) -> Iterator[object]:
+    """Of all tasks, in the order of their numbers."""
     last = -1
     while page := grid.call(parameters, campaign_id=campaign_id, after=last):
         yield from page

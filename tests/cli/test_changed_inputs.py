@@ -101,6 +101,32 @@ def test_what_has_changed_is_told(grid: Database, place: Path, capsys: Capture) 
 
 
 @BOTH_WAYS
+@pytest.mark.parametrize("source", ["list", "computed"])
+def test_files_of_single_tasks_that_have_changed_are_told(
+    grid: Database, place: Path, capsys: Capture, source: str
+) -> None:
+    """`--refresh-inputs` does not send them, and is not advised."""
+    for case in range(3):
+        (place / f"{case}.dat").write_text(f"case {case}")
+    fields: dict[str, Any] = {"exec_file": "./solve.py {case}", "task_inputs": ["{case}.dat"], "nb_jobs": None}
+    fields |= {"params": [{"case": n} for n in range(3)]} if source == "list" else {"sweep": {"case": [0, 1, 2]}}
+    submit(place, capsys, **fields)
+    fail(grid)
+    assert main(["--resubmit", "1"]) == 0
+    assert "task_inputs" not in capsys.readouterr().err
+    fail(grid)
+    (place / "2.dat").write_text("mended")
+    assert main(["--resubmit", "1"]) == 0
+    told = capsys.readouterr()
+    assert "files of task_inputs ({case}.dat) have changed since they were sent" in told.err
+    assert "--refresh-inputs" not in told.err
+    assert told.out == "1 failed task of campaign 1 will be done again\n"
+    fail(grid)
+    assert main(["--resubmit", "1", "--output", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["changed_inputs"] == ["{case}.dat"]
+
+
+@BOTH_WAYS
 def test_the_new_ones_are_sent_for_all_that_is_still_to_be_done(grid: Database, place: Path, capsys: Capture) -> None:
     submit(place, capsys)
     fail(grid)

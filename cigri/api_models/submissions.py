@@ -4,6 +4,9 @@ from typing import Any, NamedTuple
 
 from cigri.errors import DescriptionProblem
 
+NEW_DIRECTORY = "in a new directory per task"
+"""What stands among directories where a task has no other."""
+
 
 class ClusterPreview(NamedTuple):
     """What a campaign would do on one cluster."""

@@ -222,7 +222,8 @@ def _fields(whole: CampaignDetail, now: datetime) -> list[tuple[str, object]]:
 def _outputs(whole: CampaignDetail) -> str | None:
     c, until = whole.campaign, format_time(whole.files_until)
     facts = [collecting(c)] if c.collected + c.uncollected + c.lost else []
-    facts += [f"on clusters until {until}; `gridget {c.id}` brings them"] if until and not c.collected else []
+    if until and not c.collected:
+        facts.append(f"kept on the clusters until {until}; download with `gridget {c.id}`")
     return "; ".join(facts) or None
 
 

@@ -71,4 +71,4 @@ def _lines(campaign: CampaignView, kinds: Sequence[FailureGroup], advice: Mappin
     seen, first = sum(kind.number for kind in kinds), min(kind.tasks[0] for kind in kinds)
     if campaign.failed > seen:
         yield f"the last {seen} of {campaign.failed} failed tasks were looked at"
-    yield f"`gridsub --resubmit {campaign.id}` does them again, with --tasks {first} only that one"
+    yield f"`gridsub --resubmit {campaign.id}` reruns them (only task {first}: `--tasks {first}`)"

@@ -28,7 +28,8 @@ EXAMPLES = """\
 
 @command
 def main(argv: list[str]) -> int:
-    parser = CommandParser("gridtoken", "Make, list and revoke tokens: who shows one of yours is you.", EXAMPLES)
+    purpose = "Make, list and revoke tokens. Anyone with your token can act as you."
+    parser = CommandParser("gridtoken", purpose, EXAMPLES)
     parser.add_argument("action", choices=tuple(ACTIONS), help="gridtoken create --help tells its options")
     return ACTIONS[parser.parse_args(argv[:1]).action](argv[1:])
 

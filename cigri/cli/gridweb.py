@@ -19,7 +19,7 @@ EXAMPLES = """\
 
 @command
 def main(argv: list[str]) -> int:
-    parser = CommandParser("gridweb", "Print a link that lets a browser in as you, once and within a minute.", EXAMPLES)
+    parser = CommandParser("gridweb", "Print a one-time link, valid for a minute, that signs you in.", EXAMPLES)
     parser.add_argument(
         "--scope",
         choices=[str(scope) for scope in AccessScope],
@@ -37,8 +37,8 @@ def main(argv: list[str]) -> int:
     with told_even_if_lost(lambda: "the link was not shown; `gridweb` makes another"):
         print(made.url)
     print_error(
-        f"it lets a browser in as {made.user} once, until {as_local(made.opens_until)}; "
-        f"it stays in until {as_local(made.expires_at)}"
+        f"one-time sign-in link for {made.user}, valid until {as_local(made.opens_until)}; "
+        f"the session ends at {as_local(made.expires_at)}"
     )
     return DONE
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from typing import Literal
 
-from cigri.api_models.submissions import CampaignPreview, ClusterPreview
+from cigri.api_models.submissions import NEW_DIRECTORY, CampaignPreview, ClusterPreview
 from cigri.formats.units import COUNTED_IN_MB, as_clock, as_duration
 from cigri.jdl import ClusterSettings
 from cigri.jdl.outputs import CollectSettings
@@ -49,10 +49,14 @@ def _lines(campaign: CampaignPreview, missing: Collection[str]) -> Iterator[str]
         for label, value in _facts(ClusterSettings.model_validate(place.settings)):
             yield f"    {label:<12} {value}"
         for number, (directory, line) in enumerate(zip(place.directories, place.commands, strict=True)):
-            yield f"    task {number:<7} cd {directory} && {line}"
+            yield f"    task {number:<7} {_in(directory)}{line}"
         if (more := campaign.tasks - len(place.commands)) > 0:
             yield f"    and {_tasks(more)} more{', the last of them:' if more > 1 else ':'}"
-            yield f"    task {campaign.tasks - 1:<7} cd {place.last_directory} && {place.last_command}"
+            yield f"    task {campaign.tasks - 1:<7} {_in(place.last_directory)}{place.last_command}"
+
+
+def _in(directory: str) -> str:
+    return f"({directory}) " if directory == NEW_DIRECTORY else f"cd {directory} && "
 
 
 def _places(campaign: CampaignPreview) -> Iterator[tuple[str, ClusterPreview]]:

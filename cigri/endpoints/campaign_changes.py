@@ -21,14 +21,13 @@ MOST_SPANS = 10_000  # ranges of tasks named at once
 @change_endpoint("/campaigns/{campaign_id}/cancel", Access.OWNER)
 def cancel_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> ActionResult:
     """What runs is killed, what waits is given up."""
-    consequence = "waiting tasks are given up, jobs on clusters are being killed"
     from cigri.flow import campaigns
 
     before = campaigns.own_campaign(conn, campaign_id, caller)
     if not campaigns.cancel_campaign(conn, campaign_id, caller):
         why = "already" if before is CampaignState.CANCELLED else "and cannot be cancelled any more"
         raise CigriError(f"campaign {campaign_id} is {before} {why}")
-    message = f"campaign {campaign_id} is cancelled: {consequence}"
+    message = f"campaign {campaign_id} is cancelled; killing its jobs"
     return ActionResult(campaign_id, True, message, _work_left(conn, campaign_id))
 
 

@@ -44,7 +44,7 @@ def reason(cluster: ClusterView) -> str | None:
         case "unknown":
             return "not visited yet"
         case _ if cluster.pace < 1:
-            return f"under stress, {cluster.pace:.0%} of the usual is asked of it: {cluster.stress}"
+            return f"under stress, throttled to {cluster.pace:.0%}: {cluster.stress}"
         case _:
             return None
 

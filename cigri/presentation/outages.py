@@ -33,7 +33,7 @@ def nothing_runs(pulse: "GridHeartbeat") -> str:
     if last.by_almighty and not pulse.has_almighty:
         if any(process.has_lock for process in pulse.stalled):
             return f"the almighty has stalled, and no module has run since {since}: nothing is sent until it goes on"
-        return f"the almighty does not run, nor has any module since {since}: nothing is sent until it does"
+        return f"the scheduler (the almighty) has been down since {since}; start it with `cigri up`, or as a service"
     if pulse.now - last.at > LATE_PASS:
         return f"no module has ended a pass since {since}: nothing is sent until they run again"
     return ""

@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 from itertools import islice
 
-from cigri.api_models.submissions import CampaignPreview, CheckedCampaign, ClusterPreview, HostPath, LocalProgramStart
+from cigri.api_models.submissions import (
+    NEW_DIRECTORY,
+    CampaignPreview,
+    CheckedCampaign,
+    ClusterPreview,
+    HostPath,
+    LocalProgramStart,
+)
 from cigri.jdl import CampaignDescription, ClusterSettings, CommandTemplate, Parameter
 from cigri.jdl.command import OWN_DIRECTORY
 from cigri.jdl.sweep import last_of
@@ -65,7 +72,7 @@ def _run(command: CommandTemplate, parameter: Parameter, campaign_id: int, numbe
     environment = command.environment(parameter, campaign_id=campaign_id, number=number)
     variables = [f"{name}={value!r}" for name, value in environment.items()]
     directory = command.directory(parameter, campaign_id=campaign_id, number=number)
-    where = "a fresh one of its own" if directory == OWN_DIRECTORY else directory.quoted()
+    where = NEW_DIRECTORY if directory == OWN_DIRECTORY else directory.quoted()
     return where, " ".join([*variables, *(word.quoted() for word in words)])
 
 

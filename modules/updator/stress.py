@@ -39,7 +39,7 @@ def _signs(usual: float, seen: FrontEndSample, most_load: float) -> list[str]:
     if seen.answer > max(SHORTEST_SLOW, SLOW * usual):
         signs.append(f"it answers in {seen.answer:.1f} s, usually in {usual:.1f} s")
     if seen.load is not None and seen.load > most_load:
-        signs.append(f"its load is {seen.load:.1f} per core, {most_load:g} is borne")
+        signs.append(f"load per core {seen.load:.1f} (limit {most_load:g})")
     if seen.refused >= MANY_REFUSED:
         signs.append(f"it refused jobs of {seen.refused} campaigns")
     return signs

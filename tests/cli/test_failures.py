@@ -84,7 +84,7 @@ def test_tasks_that_fail_alike_are_one_entry(grid: Database, say: Say) -> None:
     assert shown[0] == "30 x exit 5 on localhost: boom 4"
     assert shown[1] == "    tasks 0-29; `gridstat -j 30 -E` shows all that the last one wrote"
     assert shown[2] == "1 x exit 1 on localhost: no disk"
-    assert shown[4] == f"`gridsub --resubmit {campaign}` does them again, with --tasks 0 only that one"
+    assert shown[4] == f"`gridsub --resubmit {campaign}` reruns them (only task 0: `--tasks 0`)"
     assert "\n30 x exit 5 on localhost: boom 4\n1 x exit 1 on localhost: no disk\n" in say(gridstat, campaign).out
     events = say(gridevents, campaign).out
     assert events.startswith("30 x exit 5 on localhost: boom 4\n")

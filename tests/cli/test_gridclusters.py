@@ -169,6 +169,6 @@ def test_sick_and_drained_nodes_are_named(run: Run, database: Database) -> None:
 def test_a_cluster_under_stress_tells_its_figures(run: Run, database: Database) -> None:
     with database.begin() as conn:
         put_front_end_pace(conn, a_cluster(conn), FrontEndRate(0.25, 0.5, "it answers in 8.0 s, usually in 0.5 s"))
-    told = "under stress, 25% of the usual is asked of it: it answers in 8.0 s, usually in 0.5 s"
+    told = "under stress, throttled to 25%: it answers in 8.0 s, usually in 0.5 s"
     assert told in run().out
     assert told in run("-i", "dahu").out

@@ -49,7 +49,7 @@ def held(grid: Database) -> list[int]:
 def test_cancelling_kills_what_is_there_and_gives_up_what_waits(grid: Database, capsys: Capture) -> None:
     assert main(["-v", "1"]) == 0
     said = capsys.readouterr().out
-    assert "campaign 1 is cancelled" in said
+    assert "campaign 1 is cancelled; killing its jobs" in said
     assert "1 assigned" in said
     assert "2 cancelled" in said
     assert "jobs that have not ended: 1" in said

@@ -436,7 +436,7 @@ def test_check_shows_what_tasks_are_to_bring(capsys: Capture) -> None:
     said = capsys.readouterr().out
     assert "outputs      a.h5, log/*.txt\n" in said
     assert "collect      however the task has ended\n" in said
-    assert "cd a fresh one of its own && " in said
+    assert "task 0       (in a new directory per task) " in said
 
 
 @pytest.mark.usefixtures("grid")

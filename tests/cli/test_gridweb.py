@@ -25,7 +25,8 @@ def test_standard_output_holds_the_link_alone(run: Run) -> None:
     told = run(*AS_ROOT)
     url = urlsplit(told.out.strip())
     assert (told.status, url.netloc, url.path) == (0, "127.0.0.1:8080", "/sign-in"), told.err
-    assert f"it lets a browser in as {grid_user()} once, until " in told.err
+    assert f"one-time sign-in link for {grid_user()}, valid until " in told.err
+    assert "; the session ends at " in told.err
 
 
 @pytest.mark.usefixtures("portal")

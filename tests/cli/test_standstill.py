@@ -55,7 +55,7 @@ def test_cron_may_have_taken_over_from_an_almighty() -> None:
 
 def test_an_almighty_that_is_gone_is_missed_at_once() -> None:
     (said,) = describe_outages(pulse(*all_modules(ago=2.0)))
-    assert said.startswith("the almighty does not run, nor has any module since 20")
+    assert said.startswith("the scheduler (the almighty) has been down since 20")
 
 
 def test_modules_that_nobody_runs_any_more_are_missed_after_a_while() -> None:
@@ -124,7 +124,7 @@ def test_whoever_looks_is_told_that_the_almighty_does_not_run(
     run: Run, database: Database, campaign: int, view: tuple[str, ...]
 ) -> None:
     note(database, by_almighty=True)
-    assert "the almighty does not run" in run(*view, campaign).err
+    assert "the scheduler (the almighty) has been down" in run(*view, campaign).err
     note(database)
     assert "almighty" not in run(*view, campaign).err
 
@@ -136,7 +136,7 @@ def test_why_is_not_ok_while_nothing_runs(run: Run, database: Database, campaign
     note(database, by_almighty=True)
     (part,) = run("--why", campaign, "--json").json
     assert part["state"] == "nothing runs"
-    assert part["why"].startswith("the almighty does not run")
+    assert part["why"].startswith("the scheduler (the almighty) has been down")
 
 
 def test_what_is_left_out_or_set_aside_is_named_with_the_reason(run: Run, database: Database, campaign: int) -> None:
@@ -192,5 +192,5 @@ def test_a_watch_says_what_has_stopped_meanwhile(
     stopper.start()
     printed = run("--watch", campaign)
     stopper.join()
-    assert printed.out.count("the almighty does not run") == 1
+    assert printed.out.count("the scheduler (the almighty) has been down") == 1
     assert printed.status == 1

@@ -1,6 +1,7 @@
 """What people read says what is meant, in the same figures everywhere."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -16,6 +17,23 @@ from tests.factories import NOON, a_campaign, a_cluster, end_jobs, set_time, sub
 pytestmark = pytest.mark.noon
 
 COMMAND = gridstat
+ROOT = Path(__file__).parents[2]
+RIDDLES = (
+    "waiting tasks are given up, jobs on clusters",
+    "only that one",
+    "it lets a browser in as",
+    "the almighty does not run, nor has",
+    "of the usual is asked of it",
+    "who shows one of yours is you",
+    "What is larger lies better",
+    "cd a fresh one of its own",
+    "per core, 10 is borne",
+    "was told beforehand",
+    "Where nothing is drawn, nobody has looked",
+    "Each bar stands where it was said",
+    "Jobs/h",
+)
+"""Sentences that nobody understood at once; there are plain ones in their place."""
 
 
 @pytest.fixture
@@ -112,3 +130,17 @@ def test_a_time_is_told_from_now(seconds: float, words: str) -> None:
 
 def test_one_thing_is_no_things() -> None:
     assert [format_count(number, "task") for number in (0, 1, 2062)] == ["0 tasks", "1 task", "2,062 tasks"]
+
+
+@pytest.mark.parametrize("riddle", RIDDLES)
+def test_no_riddle_comes_back(riddle: str) -> None:
+    places = [ROOT / "README.md"]
+    for room, kind in (
+        ("cigri", "*.py"),
+        ("modules", "*.py"),
+        ("modules", "*.html"),
+        ("docs", "*.md"),
+        ("etc", "*.yaml"),
+    ):
+        places += (ROOT / room).rglob(kind)
+    assert [str(path) for path in places if riddle in path.read_text()] == []

@@ -42,13 +42,13 @@ CASES = {
         FrontEndSample(12.1, None, 0, 30.0),
         "it answers in 12.1 s, usually in 3.0 s",
     ),
-    "a load": (QUICK, FrontEndSample(0.5, 10.1, 0, 30.0), "its load is 10.1 per core, 10 is borne"),
+    "a load": (QUICK, FrontEndSample(0.5, 10.1, 0, 30.0), "load per core 10.1 (limit 10)"),
     "refusals": (QUICK, FrontEndSample(0.5, None, 3, 30.0), "it refused jobs of 3 campaigns"),
     "one campaign refused": (QUICK, FrontEndSample(0.5, None, 1, 30.0), ""),
     "all of it": (
         QUICK,
         FrontEndSample(6.0, 11.0, 4, 30.0),
-        "it answers in 6.0 s, usually in 0.5 s; its load is 11.0 per core, 10 is borne; it refused jobs of 4 campaigns",
+        "it answers in 6.0 s, usually in 0.5 s; load per core 11.0 (limit 10); it refused jobs of 4 campaigns",
     ),
 }
 
@@ -86,12 +86,12 @@ def test_stress_halves_the_pace_in_half_a_minute_and_ten_minutes_heal_it() -> No
 
 def test_a_load_that_is_borne_by_now_is_told_as_past() -> None:
     stressed = next_pace(QUICK, FrontEndSample(0.5, 5.0, 0, 30.0), 4.0)
-    assert stressed.why == "its load is 5.0 per core, 4 is borne"
+    assert stressed.why == "load per core 5.0 (limit 4)"
     pace = stressed
     for _ in range(3):
         pace = next_pace(pace, FrontEndSample(0.5, 5.0, 0, 30.0), 10.0)
-        assert pace.why == "it recovers; the last sign was: its load is 5.0 per core, 4 is borne"
-    assert next_pace(pace, FrontEndSample(0.5, 5.0, 0, 30.0), 4.5).why == "its load is 5.0 per core, 4.5 is borne"
+        assert pace.why == "it recovers; the last sign was: load per core 5.0 (limit 4)"
+    assert next_pace(pace, FrontEndSample(0.5, 5.0, 0, 30.0), 4.5).why == "load per core 5.0 (limit 4.5)"
 
 
 def test_what_is_usual_follows_quicker_answers_soon_and_slower_ones_in_hours() -> None:

@@ -223,7 +223,7 @@ def _outputs(whole: CampaignDetail) -> str | None:
     c, until = whole.campaign, format_time(whole.files_until)
     facts = [collecting(c)] if c.collected + c.uncollected + c.lost else []
     if until and not c.collected:
-        facts.append(f"kept on the clusters until {until}; download with `gridget {c.id}`")
+        facts.append(f"kept until {until}; download with `gridget {c.id}`")
     return "; ".join(facts) or None
 
 

@@ -26,6 +26,7 @@ from cigri.wrapper import JournalState, TaskEndCause, TaskRecord
 
 RUNNING_STATES = frozenset({RemoteJobState.RUNNING, RemoteJobState.SUSPENDED})
 HALTED_STATES = frozenset({RemoteJobState.HELD, RemoteJobState.SUSPENDED})
+CANCELLED_STATES = frozenset({RemoteJobState.KILLED, RemoteJobState.PREEMPTED})
 
 
 class ArrayElement(NamedTuple):
@@ -237,12 +238,14 @@ def _end_of_missing(
 
 
 def _is_proof(past: RemoteJob, journal: JournalSummary) -> bool:
-    """Not where the job was started that has run for no time by the batch system: that speaks of another start.
+    """Not where the job was started that has been cancelled, by the batch system, before it ran for any time.
 
-    A slurmctld that cancels an array as it starts it may send the kill before the launch.
+    A slurmctld that cancels an array just as it starts it may send the kill before the launch. An exit code comes
+    from the node.
     """
     has_not_run = past.ended is not None and (_seconds(past) or 0.0) <= 0.0
-    return is_proof(past.state, past.exit_code) and not (has_not_run and journal.may_run)
+    is_cancelled_early = past.state in CANCELLED_STATES and has_not_run
+    return is_proof(past.state, past.exit_code) and not (is_cancelled_early and journal.may_run)
 
 
 def _end_of_undead(job: WatchedJob, remote: RemoteJob) -> ObservedEnd:

@@ -303,9 +303,18 @@ def test_a_job_that_started_and_has_not_run_by_the_batch_system_perhaps_runs(
         assert outcome(look(a_job(missing=11), past=past, journal=journal)[1]) is Outcome.PREEMPTED
 
 
-def test_a_job_that_started_and_ran_for_a_second_by_the_batch_system_has_ended() -> None:
-    past = replace(remote(RemoteJobState.KILLED), started=1000.0, ended=1001.0)
-    assert outcome(look(a_job(missing=11), past=past, journal=STARTED)[1]) is Outcome.PREEMPTED
+@pytest.mark.parametrize(
+    ("past", "ended", "expected"),
+    [
+        (remote(RemoteJobState.KILLED), 1001.0, Outcome.PREEMPTED),
+        (remote(RemoteJobState.FAILED, 137), 1000.0, Outcome.LOST),
+    ],
+)
+def test_a_job_that_started_and_ran_or_left_an_exit_code_by_the_batch_system_has_ended(
+    past: RemoteJob, ended: float, expected: Outcome
+) -> None:
+    past = replace(past, started=1000.0, ended=ended)
+    assert outcome(look(a_job(missing=11), past=past, journal=STARTED)[1]) is expected
 
 
 WITHOUT_HOME = replace(remote(RemoteJobState.FAILED, 77), node="n7", reason="NonZeroExitCode")

@@ -244,7 +244,7 @@ def _is_proof(past: RemoteJob, journal: JournalSummary) -> bool:
     from the node.
     """
     has_not_run = past.ended is not None and (_seconds(past) or 0.0) <= 0.0
-    is_cancelled_early = past.state in CANCELLED_STATES and has_not_run
+    is_cancelled_early = past.state in CANCELLED_STATES and past.exit_code is None and has_not_run
     return is_proof(past.state, past.exit_code) and not (is_cancelled_early and journal.may_run)
 
 

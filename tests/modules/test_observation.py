@@ -307,6 +307,7 @@ def test_a_job_that_started_and_has_not_run_by_the_batch_system_perhaps_runs(
     ("past", "ended", "expected"),
     [
         (remote(RemoteJobState.KILLED), 1001.0, Outcome.PREEMPTED),
+        (remote(RemoteJobState.KILLED, 137), 1000.0, Outcome.PREEMPTED),
         (remote(RemoteJobState.FAILED, 137), 1000.0, Outcome.LOST),
     ],
 )

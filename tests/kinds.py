@@ -8,7 +8,7 @@ import pytest
 from tests.clusters import mark_with_cluster
 
 ROOMS = {"faults", "localbatch", "transports", "wrapper"}  # all that is tested there
-MARKED_ROOMS = {"cluster": {"bench", "drivers", "faults", "sites"}, "alone": {"bench", "journeys"}, "fuzz": {"fuzz"}}
+MARKED_ROOMS = {"cluster": {"bench", "drivers", "faults", "sites"}, "alone": {"journeys"}, "fuzz": {"fuzz"}}
 """The only ones where scripts/test looks for tests with these marks: to collect all others takes it half a minute."""
 FIXTURES = {"server", "here", "forker"}  # PostgreSQL, the daemon of the local cluster, programs
 

@@ -71,7 +71,7 @@ class Ground:
             raise RuntimeError(f"{undone} tasks of campaign {campaign_id} are not done")
         return taken
 
-    def wait_for(self, campaign_id: int, seconds: float = 60) -> None:
+    def wait_for(self, campaign_id: int, seconds: float = 300) -> None:
         """Until the campaign has ended."""
         deadline = time.perf_counter() + seconds
         while self.one("SELECT state::text FROM campaigns WHERE id = :id", id=campaign_id) != "terminated":

@@ -147,10 +147,9 @@ def test_older_rows_are_marked_in_the_table(tmp_path: Path) -> None:
         assert idle.endswith(f"| {history.present()} |")
 
 
-@pytest.mark.alone
 @pytest.mark.timeout(1200)
 def test_every_benchmark_runs_at_a_hundredth_of_its_size(capsys: pytest.CaptureFixture[str]) -> None:
-    """A minute and a half, where nobody else wants the machine."""
+    """A minute and a half of a processor; how busy the machine is changes figures only."""
     assert main(["--smoke"]) == 0
     assert {name.replace("-", " ") for name in SMOKE} <= measured(capsys.readouterr().out)
 

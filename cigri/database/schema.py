@@ -16,13 +16,20 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 VERSION_TABLE = "alembic_version"
+OLDEST = "0075"
+"""The migration that creates the whole schema; those before it were made into this one."""
+LAST_WITH_ALL = "35b20347"
+"""The last commit with the migrations before OLDEST, which upgrades what is older."""
 
 
 def upgrade(database: Database, revision: str = "head") -> None:
     """Run the missing migrations, all in one transaction."""
     with database.begin() as conn:
-        if revision == "head" and current(conn) == newest():
+        version = current(conn)
+        if revision == "head" and version == newest():
             return
+        if version is not None and not OLDEST <= version <= newest():
+            raise ConfigError(advise(version))
         from alembic import command
 
         command.upgrade(_config(conn), revision)
@@ -55,7 +62,20 @@ def require_current(database: Database) -> None:
     with database.begin() as conn:
         version = current(conn)
     if version != newest():
-        raise ConfigError(f"the database has schema {version}, this CiGri needs {newest()}: run `cigri db upgrade`")
+        raise ConfigError(advise(version))
+
+
+def advise(version: str | None) -> str:
+    """Say what to do about a database whose schema is not the newest."""
+    differs = f"the database has schema {version}, this CiGri needs {newest()}"
+    if version is None or OLDEST <= version < newest():
+        return f"{differs}: run `cigri db upgrade`"
+    if version > newest():
+        return f"{differs}: a newer CiGri has upgraded it; install that one, or restore a backup from before"
+    return (
+        f"{differs} and upgrades from {OLDEST} on: first run `cigri db upgrade` of CiGri 0.1.0 at commit "
+        f"{LAST_WITH_ALL}, then that of this one (docs/how-to/mend-a-grid.md#an-old-schema)"
+    )
 
 
 def differences(conn: Connection) -> list[str]:

@@ -85,5 +85,5 @@ def check(database: Database) -> list[str]:
     with database.begin() as conn:
         present, wanted = schema.current(conn), schema.newest()
         if present != wanted:
-            return [f"the database has schema {present}, this CiGri needs {wanted}: run `cigri db upgrade`"]
+            return [schema.advise(present)]
         return [f"the tables differ from schema {wanted}: {difference}" for difference in schema.differences(conn)]

@@ -95,7 +95,7 @@ def problems(health: InstallationHealth, longest_pass: float) -> list[str]:
     if health.trouble:
         return [health.trouble, *stopped]
     if not health.is_current:
-        return [f"the database has schema {health.revision}, this CiGri needs {health.wanted}: run `cigri db upgrade`"]
+        return [schema.advise(health.revision)]
     assert health.now is not None
     is_cycled = health.almighty is not None
     faults = module_faults(

@@ -1,11 +1,14 @@
 """What is installed from a wheel is whole, and owns the general name `modules`."""
 
+import os
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.process
 
@@ -40,7 +43,8 @@ def test_the_wheel_carries_all_that_the_programs_read(wheel: Path) -> None:
         "cigri/wrapper/outputs.sh",
         "cigri/wrapper/start.sh",
         "cigri/migrations/env.py",
-        "cigri/migrations/versions/0001_create_the_schema.py",
+        "cigri/migrations/schema/grid.sql",
+        "cigri/migrations/versions/0075_create_the_schema.py",
         "cigri/etc/admission.d/10-normal-jobs.py",
         "cigri/etc/campaigns/hello.yaml",
         "cigri/etc/scenarios/sample.swf",
@@ -58,16 +62,41 @@ def test_the_wheel_carries_all_that_the_programs_read(wheel: Path) -> None:
     assert {name.split("/")[0].split("-")[0] for name in names} == {"cigri", "modules"}
 
 
-def test_an_installed_wheel_owns_the_name_modules(wheel: Path, tmp_path: Path) -> None:
-    target = tmp_path / "site"
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("installed")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target), str(wheel)]
     subprocess.run(command, check=True, timeout=110)
+    return target
+
+
+def test_an_installed_wheel_owns_the_name_modules(installed: Path, tmp_path: Path) -> None:
     said = (
         "import sys; sys.path.insert(0, sys.argv[1]); from importlib.metadata import packages_distributions as owners; "
         "from cigri.package_files import directory\n"
         "print(sorted(set(owners()['modules'])), directory('migrations'))"
     )
     done = subprocess.run(
-        [sys.executable, "-P", "-c", said, str(target)], check=True, capture_output=True, text=True, cwd=tmp_path
+        [sys.executable, "-P", "-c", said, str(installed)], check=True, capture_output=True, text=True, cwd=tmp_path
     )
-    assert done.stdout.split() == ["['cigri']", str(target / "cigri" / "migrations")]
+    assert done.stdout.split() == ["['cigri']", str(installed / "cigri" / "migrations")]
+
+
+def test_a_grid_of_an_installed_wheel_comes_up(installed: Path, tmp_path: Path) -> None:
+    """From the wheel alone, its database made by `cigri up` and in use until `cigri down`."""
+    settings = {"HOME": str(tmp_path), "CIGRI_SET_DATA_DIRECTORY": str(tmp_path / "data")}
+    world = {"PATH": os.environ["PATH"], "PYTHONPATH": str(installed), **settings}
+
+    def cigri(*argv: str) -> str:
+        command = [sys.executable, "-P", "-m", "modules.operator", *argv]
+        done = subprocess.run(
+            command, check=False, capture_output=True, text=True, cwd=tmp_path, env=world, timeout=PATIENCE
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    try:
+        cigri("up", "--no-almighty")
+        assert "complete and nothing else" in cigri("db", "check")
+    finally:
+        cigri("down")

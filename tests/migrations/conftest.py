@@ -1,11 +1,13 @@
-"""A database as it was before the migration that a file tests."""
+"""Databases as they were before a migration, and how to compare what they hold."""
 
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
-from cigri.database import Database, schema
+from cigri.database import Database, embedded, schema
 
 
 @pytest.fixture
@@ -17,3 +19,10 @@ def older(request: pytest.FixtureRequest, empty_url: str) -> Iterator[Database]:
         conn.execute(text(request.module.ROWS))
     yield database
     database.close()
+
+
+def dump_schema(server: Path, url: str) -> str:
+    """Return the schema of a database as pg_dump writes it, without comments and the clock of tests."""
+    command = [str(embedded.binaries(server) / "pg_dump"), "-sON", "virtual", "--exclude-table=alembic*", url]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    return "\n".join(line for line in lines if not line.startswith(("--", "\\")))

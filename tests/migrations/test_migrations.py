@@ -10,20 +10,10 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
 from cigri import package_files
-from cigri.database import Database, embedded, schema
+from cigri.database import Database, schema
 from cigri.errors import ConfigError
-from cigri.flow.holds import hold_job
 from cigri.tables import everything
-from tests.callers import ALICE
-from tests.factories import a_campaign, a_cluster, submitted_jobs
-
-BEFORE_HOLDS = "0003"
-
-
-def dump(server: Path, url: str) -> str:
-    command = [str(embedded.binaries(server) / "pg_dump"), "-sON", "virtual", "--exclude-table=alembic*", url]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    return "\n".join(line for line in lines if not line.startswith(("--", "\\")))
+from tests.migrations.conftest import dump_schema
 
 
 def test_migrations_make_what_tables_describe(server: Path, database_url: str, empty_url: str) -> None:
@@ -31,7 +21,7 @@ def test_migrations_make_what_tables_describe(server: Path, database_url: str, e
     with described.begin() as conn:
         everything().create_all(conn)
     described.close()
-    assert dump(server, database_url) == dump(server, empty_url)
+    assert dump_schema(server, database_url) == dump_schema(server, empty_url)
 
 
 def test_the_newest_migration_is_the_end_of_the_one_line_of_them() -> None:
@@ -39,7 +29,15 @@ def test_the_newest_migration_is_the_end_of_the_one_line_of_them() -> None:
     config.set_main_option("script_location", str(package_files.directory("migrations")))
     script = ScriptDirectory.from_config(config)
     assert script.get_heads() == [schema.newest()]
+    assert script.get_bases() == [schema.OLDEST]
     assert all(Path(one.path).name.startswith(f"{one.revision}_") for one in script.walk_revisions())
+
+
+def test_every_file_of_the_schema_is_created() -> None:
+    """A file that the migration does not name would be shipped, read by people and never run."""
+    migrations = package_files.directory("migrations")
+    named = (migrations / "versions" / f"{schema.OLDEST}_create_the_schema.py").read_text()
+    assert all(f'"{file.stem}"' in named for file in (migrations / "schema").iterdir())
 
 
 def test_the_version_is_known_without_alembic(database: Database) -> None:
@@ -48,14 +46,17 @@ def test_the_version_is_known_without_alembic(database: Database) -> None:
     subprocess.run([sys.executable, "-P", "-c", look], check=True)
 
 
-def test_downgrade_leaves_nothing(server: Path, database: Database, empty_url: str) -> None:
-    schema.downgrade(database, "base")
-    with database.begin() as conn:
-        conn.execute(text("DROP TABLE alembic_version"))
-    assert dump(server, database.engine.url.render_as_string().replace("+psycopg", "")) == dump(server, empty_url)
+def test_later_migrations_go_back_to_the_schema_that_was_created(
+    server: Path, database: Database, database_url: str, empty_url: str
+) -> None:
+    schema.downgrade(database, schema.OLDEST)
+    created = Database(empty_url)
+    schema.upgrade(created, schema.OLDEST)
+    created.close()
+    assert dump_schema(server, database_url) == dump_schema(server, empty_url)
 
 
-def test_an_old_schema_is_refused_with_the_command_to_run(empty_url: str) -> None:
+def test_a_database_without_a_schema_is_refused_with_the_command_to_run(empty_url: str) -> None:
     database = Database(empty_url)
     with pytest.raises(ConfigError, match="cigri db upgrade"):
         schema.require_current(database)
@@ -69,19 +70,3 @@ def test_differences_are_named(database: Database) -> None:
         assert schema.differences(conn) == []
         conn.execute(text("ALTER TABLE jobs DROP COLUMN reason"))
         assert "reason" in schema.differences(conn)[0]
-
-
-def test_jobs_of_the_schema_before_do_not_stand_still(empty_url: str) -> None:
-    database = Database(empty_url)
-    schema.upgrade(database)
-    with database.begin() as conn:
-        cluster = a_cluster(conn)
-        (job,) = submitted_jobs(conn, a_campaign(conn, 1), cluster, 1)
-        hold_job(conn, job, ALICE)
-    schema.downgrade(database, BEFORE_HOLDS)
-    schema.upgrade(database)
-    with database.begin() as conn:
-        assert conn.execute(text("SELECT halted_since, halted_seconds FROM jobs")).one() == (None, 0.0)
-        assert conn.execute(text("SELECT count(*) FROM holds")).scalar_one() == 0
-        assert schema.differences(conn) == []
-    database.close()

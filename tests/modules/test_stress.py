@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from cigri.database import Database
 from cigri.flow.ceilings import Ceilings
-from cigri.flow.clusters import find_cluster, list_clusters
+from cigri.flow.clusters import list_clusters
 from cigri.flow.error_budgets import put_refusal
 from cigri.flow.front_end_stress import (
     FrontEndRate,
@@ -19,7 +19,6 @@ from cigri.flow.front_end_stress import (
 from cigri.flow.views.cluster_demands import list_cluster_demands
 from cigri.flow.views.schedulable_clusters import list_schedulable_clusters
 from cigri.gateway.shell_rendering import parse_load
-from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import BudgetSettings
 from cigri.shell.results import ShellResult
 from cigri.states import PendingReasonCode
@@ -172,20 +171,3 @@ def test_it_is_offered_less_and_the_figures_are_told(database: Database) -> None
         (cut,) = explain(stock)
         assert (cut.reason, cut.used, cut.most) == (PendingReasonCode.STRESS, 10, 10)
         assert cut.name == "it answers in 8.0 s, usually in 0.5 s"
-
-
-def test_a_migration_later_all_is_at_its_usual_pace(database: Database) -> None:
-    from cigri.database import schema
-
-    with database.begin() as conn:
-        cluster = a_cluster(conn)
-        a_campaign(conn, 1)
-        put_front_end_pace(conn, cluster, FrontEndRate(0.1, 0.5, "why"))
-        conn.execute(text("INSERT INTO cuts VALUES (1, 1, 'stress', 'why', 1, 1, now())"))
-    schema.downgrade(database, "0014")
-    schema.upgrade(database)
-    with database.begin() as conn:
-        assert list_front_end_paces(conn) == {}
-        assert conn.scalar(text("SELECT count(*) FROM cuts")) == 0
-        assert find_cluster(conn, "dahu") is not None
-        assert ClusterConfig(driver="local").most_load == 10.0

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, select
 
-from cigri.database import Database, schema
+from cigri.database import Database
 from cigri.drivers import BatchRequest
 from cigri.eligibility.queues import choice_of
 from cigri.errors import CigriError
@@ -116,19 +116,3 @@ def test_where_another_host_stands_in_nobody_chooses(database: Database) -> None
         a_cluster(conn, "away", driver="slurm", fallback=fallback, fallback_because="no sbatch")
         [queue] = list_queues(conn)
     assert (queue.driver, queue.options) == ("", "{}")
-
-
-def test_the_migration_has_all_pools_computed_anew(database: Database) -> None:
-    with database.begin() as conn:
-        alpha = differing(conn, "alpha", "slurm")
-        campaign = submit(conn, "new", clusters=["alpha"])
-    schema.downgrade(database, "0021")
-    with database.begin() as conn:
-        assert conn.scalar(text("SELECT count(*) FROM submit_pool_queues")) == 1
-    schema.upgrade(database)
-    with database.begin() as conn:
-        assert schema.differences(conn) == []
-        assert conn.scalars(select(SubmitPoolQueue.c.condition)).all() == [None]
-    match(database)
-    with database.begin() as conn:
-        assert planned(conn, campaign, alpha, "alpha").requirement == IS_NEW

@@ -70,8 +70,9 @@ def _place() -> Path:
 
 
 def _version() -> str:
-    """Of the programs of PostgreSQL, of the clock and of what the migrations say."""
+    """Return a hash over the programs of PostgreSQL, the clock and what the migrations say."""
     fingerprint = sha256(f"{embedded.binaries(_place())} {CLOCK}".encode())
-    for path in sorted((package_files.directory("migrations") / "versions").glob("*.py")):
+    migrations = package_files.directory("migrations")
+    for path in sorted([*migrations.glob("versions/*.py"), *migrations.glob("schema/*.sql")]):
         fingerprint.update(path.read_bytes())
     return fingerprint.hexdigest()[:16]

@@ -197,7 +197,12 @@ def _contents(plan: BatchSpec, prelude: str) -> dict[str, str]:
     branches: dict[int, list[str]] = {}
     for index, block in sorted(blocks.items()):
         branches.setdefault((index - 1) // chunk, []).append(block)
-    parts = ["features", *(["checkpoint"] if plan.checkpoint else []), *(["inputs"] if plan.has_inputs else [])]
+    parts = [
+        "features",
+        "memory",
+        *(["checkpoint"] if plan.checkpoint else []),
+        *(["inputs"] if plan.has_inputs else []),
+    ]
     if any(job.side > 1 for job in plan.jobs):
         if plan.checkpoint:
             raise ValueError("tasks that run side by side cannot be asked for checkpoints")
@@ -283,7 +288,7 @@ cigri_environment() {{
 }}
 cigri_nodes() {{ printf '%s\\n' "$CIGRI_NODE"; }}
 unset CIGRI_CHECKPOINT CIGRI_INDEX CIGRI_NODE CIGRI_NODE_FILE CIGRI_REMOTE_ID CIGRI_SCRATCH cigri_epoch
-unset cigri_features cigri_mode cigri_notice cigri_space cigri_umask
+unset cigri_features cigri_mode cigri_notice cigri_peaks cigri_space cigri_umask
 {features_header(plan.features)}{_collecting(plan)}{_sharing(plan)}\
 {SUM_OF if plan.has_inputs else ""}\
 {_inputs_text("each", plan.inputs, plan.replaced) if plan.has_inputs else ""}\

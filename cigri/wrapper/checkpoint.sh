@@ -73,12 +73,7 @@ cigri_mind() { # the running task; whoever kills the wrapper need not know of th
 }
 
 cigri_unmind() { # the task has ended; none is begun that would be asked to stop at once
-    # a new shell may miss any signal but KILL
-    kill -STOP "$cigri_minder"
-    cigri_nap=
-    read -r cigri_nap <"/proc/$cigri_minder/task/$cigri_minder/children"
-    kill -KILL "$cigri_minder" $cigri_nap
-    wait "$cigri_minder"
+    cigri_dismiss "$cigri_minder"
     cigri_minder=
     cigri_clock
     [ "$cigri_now" -lt "$cigri_due" ] || cigri_halted=${cigri_halted:-walltime}

@@ -175,15 +175,25 @@ cigri_count() { # what children that were waited for have used; "" where nobody 
     case ${14}-${15} in -* | *- | *[!0-9-]* | *-*-*) ;; *) cigri_ticks=$((${14} + ${15})) ;; esac
 }
 
-cigri_weigh() { # cigri_use: what was used since cigri_count, milliseconds of a processor, bytes read and bytes written
-    set -- "$cigri_ticks" "$cigri_got" "$cigri_put"
+cigri_weigh() { # cigri_use: what process $1 used since cigri_count: processor ms, bytes read, bytes written, peak KB
+    set -- "$cigri_ticks" "$cigri_got" "$cigri_put" "$1"
     cigri_count
     cigri_more "$1" "$cigri_ticks" 10 # a hundredth of a second each, for all that Linux tells users
     cigri_use=use=$cigri_found
     cigri_more "$2" "$cigri_got" 1
     cigri_use=$cigri_use:$cigri_found
     cigri_more "$3" "$cigri_put" 1
+    cigri_use=$cigri_use:$cigri_found
+    cigri_recall "$4"
     cigri_use="$cigri_use:$cigri_found "
+}
+
+cigri_here() { # cigri_me: this process, $$ is that of the first shell; cigri_over: its parent
+    cigri_me='' cigri_line=''
+    { read -r cigri_line </proc/self/stat; } 2>/dev/null
+    cigri_me=${cigri_line%% *}
+    set -- ${cigri_line##*) }
+    cigri_over=$2
 }
 
 cigri_more() { # cigri_found: from $1 to $2, times $3; "" where it cannot be: a record without it is one all the same
@@ -191,6 +201,21 @@ cigri_more() { # cigri_found: from $1 to $2, times $3; "" where it cannot be: a 
     case "-$1-$2-" in *[!0-9-]* | *--*) return ;; esac
     cigri_found=$((($2 - $1) * $3))
     case $cigri_found in -* | ????????????????*) cigri_found= ;; esac
+}
+
+cigri_dismiss() { # a watcher, and the sleep below it; a new shell may miss any signal but KILL
+    cigri_here
+    cigri_line=
+    { read -r cigri_line <"/proc/$1/stat"; } 2>/dev/null
+    set -- "$1" ${cigri_line##*) }
+    [ "$3" = "$cigri_me" ] || return 0 # it is gone, and its number perhaps somebody else's
+    {
+        kill -STOP "$1"
+        cigri_nap=
+        read -r cigri_nap <"/proc/$1/task/$1/children"
+        kill -KILL "$1" $cigri_nap
+        wait "$1"
+    } 2>/dev/null
 }
 
 cigri_clean() { # the scratch directory as the first task found it
@@ -208,7 +233,7 @@ cigri_tidy() { # the scratch directory is left where its user wants to look at i
         rm -rf -- "$cigri_scratch"
     else
         rm -rf -- "$cigri_scratch/machinefeatures" "$cigri_scratch/jobfeatures"* "$cigri_scratch/told" \
-            "$cigri_scratch/nodes"
+            "$cigri_scratch/nodes" "$cigri_scratch/peaks" "$cigri_scratch"/peaks.*
     fi
     rm -rf -- "status.$CIGRI_INDEX" "shutdown.$CIGRI_INDEX" "machine.$CIGRI_INDEX" "own.$CIGRI_INDEX" "host.$CIGRI_INDEX"
 }
@@ -272,6 +297,7 @@ cigri_task() { # task id, its number in the campaign, attempt, directory, then a
     export CIGRI_WORKDIR="$cigri_place" CIGRI_WORKING_DIRECTORY="$cigri_place"
     shift 4
     [ "$cigri_position" -eq 1 ] || [ -z "$cigri_fresh" ] || cigri_clean
+    cigri_unlearn
     cigri_clock
     cigri_begun=$cigri_now
     cigri_pilot || {
@@ -291,13 +317,14 @@ cigri_task() { # task id, its number in the campaign, attempt, directory, then a
     elif {
         cigri_count
         cigri_run "$@" &
-        cigri_pid=$!
+        cigri_pid=$! cigri_ran=$!
     } </dev/null >"$CIGRI_INDEX.$cigri_position.out" 2>"$CIGRI_INDEX.$cigri_position.err"; then
         for cigri_signal in $cigri_missed; do kill "-$cigri_signal" "$cigri_pid"; done
         [ -z "$cigri_halted" ] || cigri_terminate
         [ -z "$cigri_checkpoint" ] || cigri_mind
+        [ -n "$cigri_peaks" ] || cigri_observe
         cigri_await
-        cigri_weigh
+        cigri_weigh "$cigri_ran"
         [ -z "$cigri_minder" ] || cigri_unmind
     else
         cigri_code=73 cigri_cause=output

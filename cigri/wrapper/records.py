@@ -30,12 +30,13 @@ class TaskEndCause(StrEnum):
 class TaskUse(NamedTuple):
     """What a task used, with all processes that it waited for: milliseconds of processors, bytes by read and write.
 
-    None: nobody told.
+    `peak`: the most memory, in bytes, that it and the processes below it were seen with. None: nobody told.
     """
 
     cpu_ms: int | None
     read: int | None
     written: int | None
+    peak: int | None = None
 
 
 class TaskRecord(NamedTuple):
@@ -92,10 +93,11 @@ class StartRecord:
 # a user can write any line: numbers are such as the database can hold, times are before the year 2286
 ID, TIME, WORD = r"(\d{1,18})", r"(\d{1,13})", "([!-~]{1,200})"
 USED_AMOUNT = r"(\d{0,15})"
+PEAK_KILOBYTES = r"(\d{0,12})"
 END_RECORD = re.compile(
     rf"end (?:1|2) {ID} {ID} {ID} {ID} (\d{{1,3}}) ({'|'.join(TaskEndCause)}) {TIME} {TIME} {WORD} {WORD} "
     rf"(?:{ID} {ID} )?"
-    rf"(use={USED_AMOUNT}:{USED_AMOUNT}:{USED_AMOUNT} )?\.",
+    rf"(use={USED_AMOUNT}:{USED_AMOUNT}:{USED_AMOUNT}(?::{PEAK_KILOBYTES})? )?\.",
     re.ASCII,
 )
 STOP = re.compile(rf"stop 1 {ID} \.", re.ASCII)
@@ -112,7 +114,7 @@ def parse_end(line: str) -> TaskRecord | None:
     start_ms, duration_ms = int(record[7]), int(record[8])
     node, remote_id = _known(record[9]), _known(record[10])
     cause, brought = TaskEndCause(record[6]), (int(record[11] or 0), int(record[12] or 0))
-    use = TaskUse(*(int(record[part]) if record[part] else None for part in (14, 15, 16))) if record[13] else None
+    use = _use(*record.group(14, 15, 16, 17)) if record[13] else None
     return TaskRecord(
         job_id, task_id, attempt, position, exit_code, cause, start_ms, duration_ms, node, remote_id, *brought, use
     )
@@ -132,6 +134,15 @@ def is_stop(line: str) -> bool:
 def is_revoked(line: str) -> bool:
     """Whether the line says that the index was claimed by the grid, so that no job can start with it."""
     return REVOKED.fullmatch(line) is not None
+
+
+def _use(cpu_ms: str, read: str, written: str, peak: str | None) -> TaskUse:
+    kilobytes = int(peak or 0)
+    return TaskUse(_amount(cpu_ms), _amount(read), _amount(written), kilobytes * 1024 if kilobytes else None)
+
+
+def _amount(digits: str) -> int | None:
+    return int(digits) if digits else None
 
 
 def _known(word: str) -> str:

@@ -72,6 +72,7 @@ cigri_work() { # in the worker; it has its own scratch directory, and its share 
     fi
     . "$cigri_tasks"
     [ -z "$cigri_watch" ] || kill -KILL "$cigri_watch"
+    [ -z "$cigri_observer" ] || cigri_dismiss "$cigri_observer"
     [ -n "$cigri_halted$cigri_mute" ] || cigri_rest
     exit $((cigri_status > 125 ? 125 : cigri_status))
 }

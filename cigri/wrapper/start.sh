@@ -1,4 +1,5 @@
-unset CIGRI_JOB_ID cigri_caught cigri_fresh cigri_halted cigri_is_spread cigri_minder cigri_missed cigri_mute cigri_note cigri_pid
+unset CIGRI_JOB_ID cigri_caught cigri_fresh cigri_halted cigri_is_spread cigri_minder cigri_missed cigri_mute cigri_note
+unset cigri_observer cigri_pid
 unset cigri_scratch cigri_stopped cigri_watch cigri_worker
 cigri_dir=$1 cigri_position=0 cigri_status=0 cigri_written=0
 cigri_umask=${cigri_umask:-$(umask)} # which tasks get; what the wrapper makes is the account's alone
@@ -49,6 +50,7 @@ export CIGRI_SCRATCH CIGRI_NODE_FILE CIGRI_NODEFILE="$CIGRI_NODE_FILE"
 cigri_tasks=./tasks.$(((CIGRI_INDEX - 1) / cigri_chunk))
 [ ! -r "$cigri_tasks" ] || . "$cigri_tasks"
 [ -z "$cigri_watch" ] || kill -KILL "$cigri_watch"
+[ -z "$cigri_observer" ] || cigri_dismiss "$cigri_observer"
 [ -z "$cigri_scratch" ] || cigri_tidy
 [ -n "$CIGRI_JOB_ID" ] || cigri_quit 74 "no task is written down for index $CIGRI_INDEX"
 cigri_verify || cigri_quit 74 "a record could not be written"

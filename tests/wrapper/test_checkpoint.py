@@ -33,6 +33,9 @@ trap 'echo x; touch "$HOME/again"' USR2; touch "$HOME/here"; until [ -e "$HOME/o
 """
 
 
+NO_PEAKS = " cigri_peaks=/nowhere"  # the batch system keeps them, and only checkpoints have a watcher
+
+
 def _quick(cluster: Cluster) -> dict[str, str]:
     """An environment in which the watcher looks often."""
     return cluster.program("sleep", '[ "$1" != 5 ] || echo x >>"$HOME/naps"; exec /bin/sleep 0.02')
@@ -203,6 +206,7 @@ def test_watcher_does_not_outlive_a_wrapper_that_is_killed(cluster: Cluster) -> 
 
 
 def test_signals_that_the_batch_system_sends_to_all_do_not_end_the_watcher(cluster: Cluster) -> None:
+    cluster.prelude += NO_PEAKS
     job = _start(cluster, SAVES.replace("USR2", "ALRM"), asks=CheckpointSignal("ALRM", 14, 10, None))
     [watcher] = [pid for pid in _sessions(job) if _parent(pid) == job.pid and str(cluster.batch) in _command(pid)]
     os.kill(watcher, signal.SIGUSR2)
@@ -221,6 +225,7 @@ def test_task_that_continues_is_told_and_no_other(cluster: Cluster) -> None:
 
 
 def test_campaign_without_checkpoints_has_no_watcher(cluster: Cluster) -> None:
+    cluster.prelude += NO_PEAKS
     cluster.write("cat /proc/$PPID/task/$PPID/children")
     assert cluster.run(environment={"cigri_checkpoint": "USR2", "cigri_minder": "1"}).status == 0
     assert len(cluster.out().split()) == 1

@@ -13,6 +13,9 @@ from cigri.wrapper import JobKey, JobSpec, journal, parse_end, parse_journal, pa
 
 from .cluster import BASE, Cluster, call, quoted, small_disk, task, until
 
+OTHER_NAP = (
+    '[ "$1" = 2 ] || exec /bin/sleep "$@"'  # of whatever watches the task; the wrapper's patience takes 2 seconds
+)
 WAIT = 'touch "$HOME/here"; while :; do sleep 0.02; done'
 
 
@@ -181,7 +184,7 @@ def test_record_is_written_as_soon_as_the_disk_has_room_again(cluster: Cluster) 
     pad = f"head -c $((4090 - $(wc -c <{journal}))) /dev/zero | tr '\\0' '\\n' >>{journal}"  # the page has 6 bytes left
     with small_disk(cluster.home / ".cigri"):
         cluster.write(f'{pad}; cat /dev/zero >"$HOME/.cigri/full" 2>/dev/null; exit 3')
-        relief = cluster.program("sleep", f'cp {journal} "$HOME"; rm -f "$HOME/.cigri/full"')
+        relief = cluster.program("sleep", f'{OTHER_NAP}; cp {journal} "$HOME"; rm -f "$HOME/.cigri/full"')
         assert cluster.run(environment=relief).status == 3
         assert (cluster.home / "journal.1").read_bytes().endswith(b"\nend 1 ")  # it was cut, and did have to wait
         assert cluster.ends() == [(3, "exit")]
@@ -193,7 +196,7 @@ def test_record_that_cannot_be_written_is_given_up_in_time(cluster: Cluster) -> 
         tasks = (task(1, "sh", "-c", fill), task(2, "touch", "second"))
         jobs = [JobSpec(1, 901, tasks)]
         cluster.write(plan=replace(cluster.plan, jobs=jobs, patience=600, walltime=11))
-        slow = cluster.program("sleep", 'echo x >>"$HOME/slept"; exec /bin/sleep 0.2')
+        slow = cluster.program("sleep", f'{OTHER_NAP}; echo x >>"$HOME/slept"; exec /bin/sleep 0.2')
         assert cluster.run(environment=slow).status == 74
         assert 1 < len((cluster.home / "slept").read_text()) < 20
         assert not any(
@@ -213,7 +216,8 @@ def test_task_does_not_run_when_nothing_can_be_written(cluster: Cluster) -> None
 
 def test_job_of_a_purged_campaign_does_not_wait(cluster: Cluster) -> None:
     cluster.write('rm -rf "$HOME/.cigri"; exit 3')
-    assert cluster.run(environment=cluster.program("sleep", 'echo x >>"$HOME/slept"')).status == 74
+    waiting = cluster.program("sleep", f'{OTHER_NAP}; echo x >>"$HOME/slept"')
+    assert cluster.run(environment=waiting).status == 74
     assert (cluster.home / "slept").read_text() == "x\n"
 
 

@@ -146,6 +146,10 @@ class CampaignClusterView(NamedTuple):
     """Bytes that one of them wrote, on the mean."""
     most_written: float | None
     """Bytes that the one that wrote most has written."""
+    most_memory: int | None
+    """The most bytes of memory that one of its tasks was seen with there; null: nobody has looked."""
+    asked_memory: int | None
+    """Bytes of memory that each of its tasks asks for there; null: none, or as many as its parameters say."""
     throughput: float | None
     """Tasks done there per hour."""
     mean: float | None

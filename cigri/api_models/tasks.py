@@ -86,6 +86,8 @@ class AttemptView(NamedTuple):
     """Which of the inputs of its campaign there it found: 1 are those of the submission; null: it was not sent yet."""
     halted_seconds: float = 0.0
     """For how long it stood still, held or suspended, which is not among its seconds."""
+    peak_memory: int | None = None
+    """The most bytes of memory that it was seen with; null where nobody has looked."""
 
 
 class TaskCommand(NamedTuple):

@@ -30,6 +30,7 @@ from cigri.presentation.formatting import (
     shortened,
 )
 from cigri.presentation.gathered_failures import gather_errors
+from cigri.presentation.memory_use import memory_use
 from cigri.states import CampaignType
 
 # What `gridstat` shows of a test campaign.
@@ -212,6 +213,7 @@ def _fields(whole: CampaignDetail, now: datetime) -> list[tuple[str, object]]:
         ("Duration", _task_duration(c)),
         ("Median", _median(c)),
         ("Throughput", f"{speed} tasks/h" if speed else None),
+        ("Memory", memory_use([share.part for share in whole.clusters])),
         ("End", end(c, now, with_date=True)),
         *_failures([share.part for share in whole.clusters]),
         ("Outputs", _outputs(whole)),

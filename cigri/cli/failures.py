@@ -1,5 +1,6 @@
 """What people see of failed tasks: those that failed alike in one entry, and how to have them done again."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -8,16 +9,19 @@ from cigri.api_models.failures import FailureGroup
 from cigri.cli.command import DONE, escape_text, print_error, print_json
 from cigri.formats.id_ranges import as_ranges
 from cigri.formats.json_values import to_json_value
-from cigri.formats.units import exact_duration
+from cigri.formats.units import MEGABYTE, exact_duration
 from cigri.presentation.failure_groups import headline
 from cigri.presentation.gathered_failures import MOST_RANGES
 from cigri.states import Outcome
 
 if TYPE_CHECKING:
+    from cigri.api_models.campaigns import CampaignClusterView
     from cigri.api_models.jobs import JobView
 
 MOST_READ = 10_000  # events
 MOST_KINDS = 5  # under a campaign
+EXIT_SIGKILL = 137
+FULL_SHARE = 0.9  # of the memory that was asked for: a peak may fall between two looks
 UNKNOWN_MEM = 4096  # MB that are advised where no amount was asked for
 
 
@@ -48,13 +52,26 @@ def print_kinds(campaign: CampaignView, kinds: Sequence[FailureGroup]) -> None:
     )
 
 
-def advise_more(campaign_id: int, kind: FailureGroup, job: "JobView") -> str:
-    """The command that does tasks again with twice what was too little for them."""
+def lacked_more(kind: FailureGroup, parts: Sequence["CampaignClusterView"]) -> bool:
+    """Whether tasks were ended for want of time or memory; SIGKILL may be that where one had all that it asked for."""
+    if kind.outcome in (Outcome.WALLTIME, Outcome.OUT_OF_MEMORY):
+        return True
+    here = [part for part in parts if part.cluster == kind.cluster and part.asked_memory and part.most_memory]
+    is_full = any((part.most_memory or 0) >= FULL_SHARE * (part.asked_memory or 0) for part in here)
+    return kind.exit_code == EXIT_SIGKILL and is_full
+
+
+def advise_more(
+    campaign_id: int, kind: FailureGroup, job: "JobView", parts: Sequence["CampaignClusterView"] = ()
+) -> str:
+    """The command that does tasks again with twice what was too little for them, or more where more was seen."""
     if kind.outcome is Outcome.WALLTIME:
         more, what = f"--walltime {exact_duration(2 * job.walltime).replace(' ', '')}", "time"
     else:
         mem = (job.resources or {}).get("mem")
-        more, what = f"--mem {2 * mem if isinstance(mem, int) and mem else UNKNOWN_MEM}MB", "memory"
+        most = max((part.most_memory or 0 for part in parts if part.cluster == kind.cluster), default=0)
+        wanted = max(2 * mem if isinstance(mem, int) and mem else UNKNOWN_MEM, math.ceil(1.5 * most / MEGABYTE))
+        more, what = f"--mem {wanted}MB", "memory"
     tasks = as_ranges(kind.tasks)
     return f"`gridsub --resubmit {campaign_id} --tasks {tasks} {more}` does them again with more {what}"
 

@@ -206,13 +206,13 @@ def _failed(grid: GridClient, asked: Namespace) -> int:
 
 def _advice(grid: GridClient, campaign_id: int, kinds: "Sequence[FailureGroup]") -> dict[int, str]:
     """By the job that failed last: how to give more to tasks that were ended for want of it."""
-    from cigri.cli.failures import advise_more
+    from cigri.cli.failures import advise_more, lacked_more
+    from cigri.endpoints.campaigns import campaign as whole
     from cigri.endpoints.jobs import job
-    from cigri.states import Outcome
 
-    ended = [kind for kind in kinds if kind.outcome in (Outcome.WALLTIME, Outcome.OUT_OF_MEMORY)]
-    jobs = {kind.last_job: kind for kind in ended if kind.last_job is not None}
-    return {id: advise_more(campaign_id, kind, grid.call(job, job_id=id).job) for id, kind in jobs.items()}
+    parts = [share.part for share in grid.call(whole, campaign_id=campaign_id).clusters] if kinds else []
+    jobs = {kind.last_job: kind for kind in kinds if kind.last_job is not None and lacked_more(kind, parts)}
+    return {id: advise_more(campaign_id, kind, grid.call(job, job_id=id).job, parts) for id, kind in jobs.items()}
 
 
 def _why(grid: GridClient, asked: Namespace) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cigri.api_models.tasks import AttemptView, TaskView
 from cigri.cli.command import escape_text, print_error
 from cigri.cli.table_printing import print_fields, print_table
-from cigri.formats.units import COUNTED_IN_MB, localised
+from cigri.formats.units import COUNTED_IN_MB, as_size, localised
 from cigri.presentation.exit_codes import explain
 from cigri.presentation.formatting import format_duration, format_time, parameter_words, shortened
 from cigri.presentation.inputs import SHOWN_DIGITS, were_replaced
@@ -105,6 +105,7 @@ def print_task(whole: "TaskDetail", headerless: bool) -> None:
     """What `gridstat -T` shows: its fields and a line for each attempt; of an archived task only how the last ended."""
     task, attempts = whole.task, whole.attempt_list
     are_told = were_replaced(whole.inputs)
+    are_measured = any(attempt.peak_memory for attempt in attempts)
     print_fields(
         [
             ("Task", task.id),
@@ -132,11 +133,12 @@ def print_task(whole: "TaskDetail", headerless: bool) -> None:
                 format_duration(attempt.seconds),
                 attempt.node,
                 attempt.reason and localised(attempt.reason),
+                *([attempt.peak_memory and as_size(attempt.peak_memory)] if are_measured else []),
                 *([attempt.inputs_version] if are_told else []),
             )
             for attempt in attempts
         ]
-        columns = (*TASK_ATTEMPTS, *(["Inputs"] if are_told else []))
+        columns = (*TASK_ATTEMPTS, *(["Memory"] if are_measured else []), *(["Inputs"] if are_told else []))
         print_table(columns, rows, prose=("Node", "Reason"), headerless=headerless)
     _print_inputs(whole.inputs, headerless)
 

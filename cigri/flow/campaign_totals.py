@@ -49,6 +49,9 @@ def added_up(*, has_done: bool) -> Update:
     )
     statement = update(CampaignCluster).where(part.campaign_id == campaign_id, part.cluster_id == cluster_id)
     values: dict[str, Any] = {"failed": part.failed + failed, "resubmitted": part.resubmitted + again}
+    values["most_memory"] = func.greatest(
+        part.most_memory, bindparam("peak_here", type_=BigInteger)
+    )  # passes over null
     if not has_done:
         return statement.values(values)
     return statement.values(values | changed_totals() | changed_profile()).add_cte(_completed().cte("completed"))

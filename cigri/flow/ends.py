@@ -66,6 +66,7 @@ ATTEMPTS: Mapping[str, TypeEngine[Any]] = {
     "files": BigInteger(),
     "bytes": BigInteger(),
     "halted": DOUBLE_PRECISION(),
+    "peak": BigInteger(),
 }
 
 TASK_VALUES: Mapping[str, TypeEngine[Any]] = {
@@ -93,7 +94,7 @@ class EndedAttempt(NamedTuple):
     """`started` in epoch seconds of the cluster's clock, `seconds` of its duration; None when nobody knows.
 
     `files` and `bytes`: of its outputs. `used`: None where nobody told. `halted`: seconds that it stood still; they are
-    among its `seconds` until the end is put.
+    among its `seconds` until the end is put. `peak`: bytes of memory that it was seen with.
     """
 
     campaign_id: int
@@ -111,6 +112,7 @@ class EndedAttempt(NamedTuple):
     bytes: int = 0
     used: TaskResourceUse | None = None
     halted: float = 0.0
+    peak: int | None = None
 
     def without(self, halted: float) -> "EndedAttempt":
         """The same without so many seconds for which it stood still."""
@@ -223,7 +225,7 @@ def _end_attempts(conn: Connection, cluster_id: int | None, attempts: Sequence[E
     """
     if not attempts:
         return set()
-    names = ("task_id", "number", "outcome", "exit_code", "started", "seconds", "files", "bytes", "halted")
+    names = ("task_id", "number", "outcome", "exit_code", "started", "seconds", "files", "bytes", "halted", "peak")
     ended = [tuple(getattr(attempt, name) for name in names) for attempt in attempts]
     telling = [(a, bool(cluster_id) and a.outcome not in NEVER_RAN, a.outcome in TRIED_ELSEWHERE) for a in attempts]
     judged = [
@@ -252,6 +254,7 @@ def _attempts_ended() -> Select[int, int]:
             files=ended.c.files,
             bytes=ended.c.bytes,
             halted_seconds=ended.c.halted,
+            peak_memory=ended.c.peak,
         )
         .returning(*(Attempt.c[name] for name in ("task_id", "number", "job_id", "outcome", "is_replica")))
         .cte("moved")
@@ -364,6 +367,7 @@ def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt])
     used: dict[int, list[TaskResourceUse]] = defaultdict(list)
     failed: Counter[int] = Counter()
     again: Counter[int] = Counter()
+    peaks = {a.campaign_id: a.peak for a in sorted(attempts, key=lambda a: a.peak or 0) if a.peak}
     for attempt in attempts:
         if attempt.outcome is Outcome.SUCCESS:
             done[attempt.campaign_id].append(attempt.seconds or 0.0)
@@ -372,10 +376,11 @@ def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt])
             failed[attempt.campaign_id] += 1
         elif attempt.verdict.state is TaskState.WAITING:
             again[attempt.campaign_id] += 1
-    for campaign_id in done.keys() | failed.keys() | again.keys():
+    for campaign_id in done.keys() | failed.keys() | again.keys() | peaks.keys():
         lasted = done.get(campaign_id, [])
-        parameters = {"campaign": campaign_id, "here": cluster_id}
+        parameters: dict[str, float | None] = {"campaign": campaign_id, "here": cluster_id}
         parameters |= {"failed_more": failed[campaign_id], "again_more": again[campaign_id]}
+        parameters["peak_here"] = peaks.get(campaign_id)
         if lasted:
             parameters |= totals(lasted) | profile(used[campaign_id])
         conn.execute(added_up(has_done=bool(lasted)), parameters)

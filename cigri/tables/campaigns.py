@@ -98,7 +98,7 @@ class CampaignClusterColumns(TableColumns):
     `outputs_wait`: the cluster gives it no new jobs before more of them have come. Of successful tasks, `profiled` have
     told what they used in `profiled_seconds`: seconds of processors (`cpu`), bytes read and written; in all, `most`.
     The inputs in its settings are the version `inputs_version` of them: those before are in earlier_inputs. What was
-    collected takes `stored_bytes` in the grid's store.
+    collected takes `stored_bytes` in the grid's store. `most_memory`: bytes, of the task that was seen with most.
     """
 
     campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
@@ -143,6 +143,7 @@ class CampaignClusterColumns(TableColumns):
     idle_deaths: Named[int] = Column(server_default="0")
     inputs_version: Named[int] = Column(server_default="1")
     stored_bytes: Named[int] = Column(server_default="0")
+    most_memory: Named[int | None]
 
 
 CampaignCluster = table(

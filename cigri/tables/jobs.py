@@ -119,7 +119,7 @@ class AttemptColumns(TableColumns):
 
     A replica was begun while another attempt lived; the first success of them is the task's. `files` and `bytes` are
     those of its outputs, which lie on the cluster. `seconds` are those for which it ran, after the `halted_seconds` for
-    which it stood still are subtracted.
+    which it stood still are subtracted. `peak_memory`: the most bytes of memory that it was seen with; null: not seen.
     """
 
     task_id: Named[int] = Column(ForeignKey("tasks.id", ondelete="CASCADE"), primary_key=True)
@@ -134,6 +134,7 @@ class AttemptColumns(TableColumns):
     files: Named[int] = Column(server_default="0")
     bytes: Named[int] = Column(server_default="0")
     halted_seconds: Named[float] = Column(server_default="0")
+    peak_memory: Named[int | None]
 
 
 Attempt = table(

@@ -310,7 +310,8 @@ def _by_record(job: WatchedJob, attempt: LiveAttempt, record: TaskRecord, limits
     continues = attempt.saving.continues(record.seconds)
     outcome = outcome_of_record(record.exit_code, record.cause, job.kill, continues=continues)
     ended = _ended(job, attempt, outcome, record.exit_code, record.started, record.seconds, limits)
-    return ended._replace(files=record.files, bytes=record.bytes, used=_used(record))
+    peak = record.use.peak if record.use else None
+    return ended._replace(files=record.files, bytes=record.bytes, used=_used(record), peak=peak)
 
 
 def _used(record: TaskRecord) -> TaskResourceUse | None:

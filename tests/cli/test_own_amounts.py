@@ -1,10 +1,12 @@
 """gridsub --resubmit with more memory and time: for these tasks only, and as far as the site admits it."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, cast, select, update
+from sqlalchemy.dialects.postgresql import JSONB
 
 from cigri.cli import gridstat
 from cigri.cli.gridsub import main
@@ -14,9 +16,9 @@ from cigri.flow.launches import LaunchGroup, NewJob, list_launches, put_jobs
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.job_destinations import list_closed
 from cigri.states import Outcome, TaskState
-from cigri.tables.campaigns import Bucket
+from cigri.tables.campaigns import Bucket, CampaignCluster
 from cigri.tables.clusters import Cluster
-from cigri.tables.jobs import Job
+from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
 from tests.cli.conftest import AsUser
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
@@ -142,6 +144,58 @@ def test_the_advice_names_the_command(grid: Database, capsys: Capture) -> None:
     capsys.readouterr()
     assert gridstat.main(["--failed", "1"]) == 0
     assert "`gridsub --resubmit 1 --tasks 0-1 --mem 4096MB` does them again with more memory" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("asked", "most", "outcome", "wanted"),
+    [
+        (200, None, Outcome.OUT_OF_MEMORY, "400MB"),
+        (200, 195, Outcome.OUT_OF_MEMORY, "400MB"),
+        (200, 712, Outcome.OUT_OF_MEMORY, "1068MB"),
+        (200, 712, Outcome.FAILURE, "1068MB"),
+        (200, 185, Outcome.FAILURE, "400MB"),
+        (200, 100, Outcome.FAILURE, None),  # SIGKILL for another reason
+        (None, 712, Outcome.FAILURE, None),
+        (None, 4096, Outcome.OUT_OF_MEMORY, "6144MB"),
+    ],
+)
+def test_the_advice_knows_what_tasks_asked_for_and_took(
+    grid: Database, capsys: Capture, asked: int | None, most: int | None, outcome: Outcome, wanted: str | None
+) -> None:
+    with grid.begin() as conn:
+        cluster = conn.execute(select(Cluster.c.id)).scalar_one()
+        campaign = a_campaign(conn, 1)
+        resources = cast({"resources": {"mem": asked} if asked else {}}, JSONB)
+        part = update(CampaignCluster).where(CampaignCluster.c.campaign_id == campaign)
+        conn.execute(part.values(settings=CampaignCluster.c.settings.concat(resources)))
+        conn.execute(part.values(most_memory=most and most * 2**20))
+        end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1), outcome, exit_code=137)
+    assert gridstat.main(["--failed", str(campaign)]) == 0
+    told = capsys.readouterr().out
+    advice = f"`gridsub --resubmit {campaign} --tasks 0 --mem {wanted}` does them again with more memory"
+    assert (advice in told) is (wanted is not None), told
+    assert ("with more memory" in told) is (wanted is not None)
+
+
+def test_the_memory_of_attempts_is_told_where_it_is_known(grid: Database, capsys: Capture) -> None:
+    with grid.begin() as conn:
+        cluster = conn.execute(select(Cluster.c.id)).scalar_one()
+        campaign = a_campaign(conn, 1)
+        end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1), Outcome.FAILURE, exit_code=1)
+    for asked in (["-T", f"{campaign}:0"], [str(campaign)]):
+        assert gridstat.main(asked) == 0
+    assert "Memory" not in capsys.readouterr().out
+    assert gridstat.main(["--json", "-T", f"{campaign}:0"]) == 0
+    assert json.loads(capsys.readouterr().out)["attempt_list"][0]["peak_memory"] is None
+    with grid.begin() as conn:
+        conn.execute(update(Attempt).values(peak_memory=712 * 2**20))
+        conn.execute(update(CampaignCluster).values(most_memory=712 * 2**20))
+    assert gridstat.main(["-T", f"{campaign}:0"]) == 0
+    told = capsys.readouterr().out
+    assert "Memory" in told
+    assert "712 MB" in told
+    assert gridstat.main([str(campaign)]) == 0
+    assert re.search(r"^Memory: +used up to 712 MB$", capsys.readouterr().out, re.M)
 
 
 def test_amounts_are_of_tasks_that_are_done_again(capsys: Capture) -> None:

@@ -2,7 +2,10 @@
 
 import pytest
 
+from cigri.api_models.campaigns import CampaignClusterView
 from cigri.cli.resource_use import print_profiles
+from cigri.formats.units import MEGABYTE
+from cigri.presentation.memory_use import memory_use
 from tests.cli.screens import NEVER, PART
 
 Capture = pytest.CaptureFixture[str]
@@ -42,3 +45,22 @@ def test_half_of_the_cores_have_to_idle(
     if enough:
         assert f"dahu: a task asks for {width} cores and keeps {busy:.1f} busy" in said
         assert f"as {enough}, more of them run at a time" in said
+
+
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        ([PART], None),
+        ([PART._replace(asked_memory=200 * MEGABYTE)], None),
+        ([PART._replace(most_memory=712 * MEGABYTE)], "used up to 712 MB"),
+        (
+            [PART._replace(most_memory=712 * MEGABYTE, asked_memory=200 * MEGABYTE)],
+            "asked 200 MB, used up to 712 MB",
+        ),
+        ([PART._replace(most_memory=MEGABYTE), NEVER], "used up to 1 MB on dahu"),
+    ],
+)
+def test_memory_is_told_beside_what_is_asked_where_it_is_known(
+    parts: list[CampaignClusterView], told: str | None
+) -> None:
+    assert memory_use(parts) == told

@@ -11,7 +11,7 @@ from cigri.flow.views.live_attempts import LiveAttempt
 from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import JobSettings
 from cigri.states import JobKind, JobState, KillReason, Outcome, TaskState
-from cigri.wrapper import JournalState, TaskEndCause, TaskRecord
+from cigri.wrapper import JournalState, TaskEndCause, TaskRecord, TaskUse
 from modules.updator.account_observation import list_asked_after
 from modules.updator.idle_deaths import find_idle_deaths
 from modules.updator.job_conclusions import (
@@ -484,3 +484,15 @@ def test_those_missed_last_are_asked_after_first_and_others_not_at_all() -> None
     """Of a full answer, the journals at its end are not read: their jobs are missed anew."""
     superseded, old, new = a_job(kill=KillReason.SUPERSEDED), a_job(missing=600), a_job(missing=5)
     assert list_asked_after([superseded, old, a_job(), new]) == [new, old, superseded]
+
+
+@pytest.mark.parametrize(
+    ("use", "peak"),
+    [(TaskUse(1, 2, 3, 712 * 2**20), 712 * 2**20), (TaskUse(1, 2, 3), None), (None, None)],
+    ids=["measured", "of a wrapper before", "not run"],
+)
+@pytest.mark.parametrize("tasks", [1, 2], ids=["the job has ended", "the job goes on"])
+def test_the_peak_of_a_record_is_that_of_its_attempt(use: TaskUse | None, peak: int | None, tasks: int) -> None:
+    """Where nobody has looked that is no 0."""
+    _, ends = look(a_job(), listed=remote(RemoteJobState.RUNNING), records=(a_record()._replace(use=use),), tasks=tasks)
+    assert ends.attempts[0].peak == peak

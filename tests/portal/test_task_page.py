@@ -38,6 +38,16 @@ def test_it_tells_for_how_long_an_attempt_stood_still(browser: Browser, web: Ser
     assert "took 10 s and stood still for 3 min 4 s" in browser.get("/campaigns/1/tasks/0").words
 
 
+def test_it_tells_how_much_memory_an_attempt_had_where_it_is_known(browser: Browser, web: Served) -> None:
+    assert "memory" not in browser.get("/campaigns/1/tasks/0").words
+    assert "used up to" not in browser.get("/campaigns/1").words
+    with web.database.begin() as conn:
+        conn.execute(update(Attempt).values(peak_memory=712 * 2**20))
+        conn.execute(update(CampaignCluster).values(most_memory=712 * 2**20))
+    assert "memory up to 712 MB" in browser.get("/campaigns/1/tasks/0").words
+    assert "memory used up to 712 MB" in browser.get("/campaigns/1").words
+
+
 def test_tasks_lead_to_each_other(browser: Browser) -> None:
     links = [re.findall(r'tasks/(\d)" rel="(\w+)"', browser.get(f"/campaigns/1/tasks/{n}").text) for n in (0, 1, 3)]
     assert links == [[("1", "next")], [("0", "prev"), ("2", "next")], [("2", "prev")]]

@@ -19,7 +19,7 @@ from cigri.database.typed_rows import read_all
 from cigri.flow.holds import HALT_PROBLEMS
 from cigri.flow.views.campaign_search import ANY_CAMPAIGN, CampaignSearch, page_of_ids, sort_keys
 from cigri.flow.views.job_destinations import is_closed, is_share_held
-from cigri.formats.units import HOUR
+from cigri.formats.units import HOUR, MEGABYTE
 from cigri.lifecycle.active_scheduler import USUAL_SCHEDULER, active_scheduler
 from cigri.states import OPEN_CAMPAIGNS, EventLevel, JobState, StepState, TaskState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster, Forecast, Hold
@@ -171,6 +171,8 @@ def _parts() -> Select[*tuple[Any, ...]]:
             part.c.width,
             part.c.profiled,
             *_profile(),
+            CampaignCluster.c.most_memory,
+            _asked_memory().label("asked_memory"),
             _throughput(part.c.done),
             Forecast.c.mean,
             Forecast.c.deviation,
@@ -221,6 +223,12 @@ def _profile() -> Iterator[Label[Any]]:
     told = means | most | {"busy": busy}
     for name in ("cpu", "most_cpu", "busy", "bytes_read", "most_read", "bytes_written", "most_written"):
         yield cast(told[name], DOUBLE_PRECISION).label(name)
+
+
+def _asked_memory() -> ColumnElement[int | None]:
+    """Null where it is computed from the parameters."""
+    mem = CampaignCluster.c.settings["resources"]["mem"]
+    return case((func.jsonb_typeof(mem) == "number", cast(mem, BigInteger) * MEGABYTE))
 
 
 def _is_barred() -> ColumnElement[bool]:

@@ -272,6 +272,7 @@ def _attempts() -> Select[*tuple[Any, ...]]:
             _IS_HALTED.label("is_halted"),
             Batch.c.inputs_version,
             Attempt.c.halted_seconds,
+            Attempt.c.peak_memory,
         )
         .select_from(Attempt)
         .join(Task, Task.c.id == Attempt.c.task_id)

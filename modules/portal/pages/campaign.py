@@ -39,6 +39,7 @@ from cigri.lifecycle.dependency_gates import sentences
 from cigri.lifecycle.task_failures import TASK_FAILED, VARYING
 from cigri.presentation.failure_groups import describe_outcome
 from cigri.presentation.inputs import SHOWN_DIGITS, were_replaced
+from cigri.presentation.memory_use import memory_use
 from cigri.states import TaskState
 from modules.portal.change_stream import stamp_of
 from modules.portal.output_archive import is_offered
@@ -147,6 +148,7 @@ def campaign_page(
         undecided=undecided_failures(whole.campaign) if whole.campaign.is_open else 0,
         after_others=sentences(whole.after, BlockedTasks(whole.campaign.blocked, whole.campaign.total)),
         shares=_shares(whole, reasons),
+        memory=memory_use([share.part for share in whole.clusters]),
         described=as_text(described)[:LONGEST_DESCRIPTION] if described else "",
         what_runs=what_runs(described),
         inputs=inputs,

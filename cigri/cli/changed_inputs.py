@@ -37,7 +37,7 @@ def find_changed(grid: GridClient, campaign_id: int) -> InputsToCompare:
     found = InputsToCompare([], [])
     for path, sent in present.items():
         if answer.sent_from is None and not path.startswith(("/", "~")):
-            found.unread.append(f"{path}: nobody knows where it was sent from; name it with -c {campaign_id} --input")
+            found.unread.append(f"{path}: where it was sent from is not known; name it with -c {campaign_id} --input")
             continue
         try:
             read = InputReader(Path(answer.sent_from or "/")).read_input(path)

@@ -153,7 +153,7 @@ def _unsubscribe(grid: GridClient, options: Namespace, addresses: Sequence[str])
         for view in ended:
             print(f"subscription {view.id}: {_address(view)} is told nothing more of {_subject(view)}")
     if not ended:
-        print_error("nobody is told so; `gridnotify` lists who is")
+        print_error("there is no such notification; list yours with `gridnotify`")
     return DONE if ended else FAILED
 
 

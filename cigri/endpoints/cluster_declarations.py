@@ -188,6 +188,6 @@ def _refuse_under_jobs(conn: "Connection", cluster: str, config: "ClusterConfig"
         return
     if live := list_known(conn, stored.id):
         raise UsageError(
-            f"{len(live)} jobs of ours live on {cluster}, and its jobs would now go elsewhere: "
+            f"{len(live)} jobs of the grid are live on {cluster}, and new ones would go elsewhere: "
             f"`cigri cluster disable {cluster}`, wait for them to end, and say this again"
         )

@@ -3,7 +3,7 @@
 CODES_OF_CAMPAIGNS = {
     "BEGUN": "its first job runs; noted where somebody has subscribed to it",
     "FINISHED": "the campaign has ended",
-    "HELD": "its user lets it, a share of it or a job stand still",
+    "HELD": "its user holds it, its part on a cluster, or a job",
     "RELEASED": "its user lets go on what was held",
     "AFTER_MET": "another campaign has ended as it is to, and is waited for no longer",
     "AFTER_FAILED": "another campaign that it waits for has ended otherwise: its tasks stay blocked",
@@ -39,8 +39,8 @@ CODES_OF_CAMPAIGNS = {
 OF_THE_GRID = {
     "CLUSTER_UNREACHABLE": "the cluster does not answer; it is tried again after a pause, longer each time",
     "CLUSTER_ANSWER": "the cluster's batch system answers nothing that can be understood",
-    "ACCOUNT_REFUSED": "an account on a cluster gives no sense: only its own jobs wait",
-    "LOGIN_REFUSED": "a cluster does not let an account in: only its own jobs wait, and it is tried seldom",
+    "ACCOUNT_REFUSED": "an account on a cluster cannot be used: only the jobs of that account wait",
+    "LOGIN_REFUSED": "a cluster refuses the login of an account: only its jobs wait, and retries are rare",
     "CLUSTER_FALLBACK": "a cluster's batch system is not there: its jobs run on this host",
     "CLUSTER_LEFT_ALONE": "this grid is a copy: the cluster is visited once an operator enables it",
     "CLUSTER_DRAIN": "which jobs a drain took back, told of their end, or killed, and what that cost",

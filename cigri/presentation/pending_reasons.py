@@ -26,37 +26,37 @@ BRIEF = ("ok", "full", "on trial")  # states of a cycle, of which the metaschedu
 NAMES_OTHERS = "its description names other clusters"
 JUDGED_LATER = "no rule of admission was asked about it: it can never take such jobs, or was declared later"
 SENTENCES = {
-    PendingReasonCode.WAITING_LIMIT: "{used} jobs of the grid wait there, {most} may (max_waiting)",
-    PendingReasonCode.MAX_JOBS: "it has {used} jobs there, {most} may be (max_jobs)",
+    PendingReasonCode.WAITING_LIMIT: "{used} jobs of the grid are queued there (limit {most}: max_waiting)",
+    PendingReasonCode.MAX_JOBS: "it has {used} jobs there (limit {most}: max_jobs)",
     PendingReasonCode.TRIAL: "tasks failed there, or ended too soon: one job at a time until one succeeds",
     PendingReasonCode.SCOUTS: "it is new there: {used} of {most} scouts are under way, and more follow as they succeed",
     PendingReasonCode.LIMIT: "{used} of {most} {name} are in use (`limits`)",
     PendingReasonCode.QUOTA_CORES: "the jobs of {owner} have {used} of {most} cores (quota)",
     PendingReasonCode.QUOTA_JOBS: "{owner} has {used} of {most} jobs (quota)",
     PendingReasonCode.QUOTA_CORE_HOURS: "the jobs of {owner} have had, or may use, {used} of {most} core-hours (quota)",
-    PendingReasonCode.TESTS: "{used} jobs of tests of user {name} are there, {most} may be at a time (policy.tests)",
+    PendingReasonCode.TESTS: "{used} test jobs of user {name} are there (limit {most}: policy.tests)",
     PendingReasonCode.QUEUE_LIMIT: (
         "its batch system takes no more of account {name}: {used} of the grid's jobs or arrays are there, {most} were "
         "taken at a time (event QUEUE_LIMIT)"
     ),
-    PendingReasonCode.FULL: "no core is free for it",
-    PendingReasonCode.ORDER: "others go first: they were given {used} of the {most} jobs that there was room for",
-    PendingReasonCode.RESERVED: "its {used} free cores are kept, until there are enough, for a job of campaign {name}",
+    PendingReasonCode.FULL: "all cores are busy",
+    PendingReasonCode.ORDER: "other campaigns go first: they got {used} of the {most} jobs that could be sent",
+    PendingReasonCode.RESERVED: "its {used} free cores are reserved for a larger job of campaign {name}",
     PendingReasonCode.STRESS: (
-        "its front-end is under stress: {name}; {used} jobs wait there, {most} may for the time being"
+        "its front-end is under stress: {name}; {used} jobs are queued there (limit for now: {most})"
     ),
     PendingReasonCode.MAX_QUEUED: (
-        "{used} jobs that ask for the same wait for cores there, {most} may (n_max_queued_jobs)"
+        "{used} jobs with the same request are queued there (limit {most}: n_max_queued_jobs)"
     ),
     PendingReasonCode.SHARE: (
-        "it runs on more cores than its share, {most}: {used} of its waiting jobs there were taken back"
+        "it uses more cores than its fair share, {most}: {used} of its queued jobs there were withdrawn"
     ),
-    PendingReasonCode.FORECAST: "the forecast lets {most} be sent in a cycle",
+    PendingReasonCode.FORECAST: "the prediction algorithm allows {most} jobs per cycle",
 }
 QUOTAS = (PendingReasonCode.QUOTA_CORES, PendingReasonCode.QUOTA_JOBS, PendingReasonCode.QUOTA_CORE_HOURS)
-WAIT_BEHIND, KEPT_WAITING = ", and {used} jobs wait behind those that can start", ", {most} are kept waiting"
+QUEUED_AHEAD, QUEUE_KEPT = "; {jobs} queued ahead", " (limit {most})"
 MOST_HOLDERS = 3
-MAY_WAIT = ", and {most} jobs may wait for one"
+MAY_QUEUE = "; up to {most} jobs may be queued"
 NOTHING_WAITS: Mapping[str, Sequence[WaitingJobs]] = MappingProxyType({})
 MOST_WAITS = 3  # of what a batch system says, in a sentence
 
@@ -141,9 +141,10 @@ def cut_sentence(cut: "PendingReasonView") -> str:
     """Where a cluster is full, figures that are 0 are left out."""
     said = SENTENCES[cut.reason]
     if cut.reason is PendingReasonCode.FULL:
-        said += WAIT_BEHIND + KEPT_WAITING * bool(cut.most) if cut.used else MAY_WAIT * bool(cut.most)
+        said += QUEUED_AHEAD + QUEUE_KEPT * bool(cut.most) if cut.used else MAY_QUEUE * bool(cut.most)
     owner = as_owner(QuotaRule.parse(cut.name)) if cut.reason in QUOTAS else ""
-    return said.format(**cut._asdict(), owner=owner)
+    jobs = "1 job is" if cut.used == 1 else f"{cut.used} jobs are"
+    return said.format(**cut._asdict(), owner=owner, jobs=jobs)
 
 
 def _who_holds(situation: CampaignSituation, cluster: str) -> str:
@@ -174,7 +175,7 @@ def _unused(cluster: str, queues: Sequence[QueueExplanation], situation: Campaig
 def _why_not(queue: "QueueVerdict", situation: CampaignSituation) -> str:
     """What is missing; an eligible queue may still be one of a cluster that the campaign does not name."""
     if not queue.buckets:
-        return "nobody has looked: the campaign is from before this was done, or has ended"
+        return "not checked: the campaign has ended, or is older than this check"
     if queue.code is not None:
         return sentence(QueueRejection(queue.code, queue.name, queue.wanted, queue.found))
     return "" if queue.is_used else JUDGED_LATER if situation.is_anywhere else NAMES_OTHERS

@@ -36,7 +36,7 @@ def _of_now(campaign: CampaignView, part: CampaignClusterView, now: datetime, se
     if outside := _of_hours(part, now, settings):
         return outside
     if part.free == 0 and not part.running:
-        return RunStatus("full", "no core is free")
+        return RunStatus("full", "all cores are busy")
     return RunStatus("ok", part.why or "" if part.doubted else "")
 
 

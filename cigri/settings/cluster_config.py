@@ -84,7 +84,7 @@ class ClusterConfig(BaseModel):
     ssh: SshAddress | None = Field(None, description="the front-end, when the transport is ssh")
     visitor: str = Field("", description="account that asks how full it is; empty: the gateway's, or CiGri's own")
     directory: str = Field(".cigri", pattern=r"^/?[A-Za-z0-9._/-]+$", description="where files go, below the home")
-    max_waiting: int = Field(200, gt=0, description="jobs of ours that may wait in its queue, never more")
+    max_waiting: int = Field(200, gt=0, description="most jobs of the grid that may wait in its queue")
     keep_waiting: int = Field(20, ge=0, description="jobs kept waiting behind a full cluster, so that no core idles")
     n_max_queued_jobs: int = Field(
         10,

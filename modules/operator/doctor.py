@@ -34,7 +34,7 @@ def run(argv: list[str]) -> int:
         "  cigri doctor\n  cigri doctor --clusters\n  cigri doctor --clusters --adopt\n  cigri doctor --as alice\n"
         "  cigri doctor --audit\n  cigri doctor --json",
     )
-    parser.add_argument("--clusters", action="store_true", help="ask every cluster for jobs of ours that nobody knows")
+    parser.add_argument("--clusters", action="store_true", help="find CiGri jobs on clusters unknown to the database")
     parser.add_argument(
         "--adopt", action="store_true", help="take over what --clusters finds of a life of this grid before a restore"
     )
@@ -69,8 +69,11 @@ def _check(settings: Settings, checks: HealthCheckList, options: Namespace) -> N
     checks.tell("the settings are valid", [], CheckStatus.BROKEN)
     if settings.database.url:
         wrong = data_directory.open_settings(load_effective().origins["database.url"])
-        checks.tell("nobody else can read where the database is", wrong, CheckStatus.ODD)
-    checks.tell("the grid's directories are its own", data_directory.open_directories(settings), CheckStatus.ODD)
+        problem = "other users can read where the database is"
+        checks.tell("nobody else can read where the database is", wrong, CheckStatus.ODD, problem)
+    is_open = data_directory.open_directories(settings)
+    problem = "other users can get at directories of the grid"
+    checks.tell("the directories of the grid are private", is_open, CheckStatus.ODD, problem)
     database = Database(database_url(settings), settings.database.lock_timeout)
     try:
         checks.tell("the schema is the one this CiGri needs", db.check(database), CheckStatus.BROKEN)
@@ -111,7 +114,8 @@ def _promises(conn: Connection, checks: HealthCheckList) -> None:
 def _audit(database: Database, checks: HealthCheckList, since: audit_chain.AuditHead | None) -> None:
     with database.snapshot() as conn:
         verdict = audit_chain.verify(conn, since)
-    checks.tell(f"the audit trail is as it was written, up to {verdict.head}", verdict.wrong, CheckStatus.BROKEN)
+    rule = f"the audit trail is as it was written, up to {verdict.head}"
+    checks.tell(rule, verdict.wrong, CheckStatus.BROKEN, "the audit trail was changed")
 
 
 def _clusters(database: Database, checks: HealthCheckList, *, adopts: bool, kills: bool) -> None:
@@ -131,17 +135,33 @@ def _clusters(database: Database, checks: HealthCheckList, *, adopts: bool, kill
                 lines.append(f"{job_differences.kill(gateway, cluster, differences.orphans)} of them were killed")
             elif lines:
                 lines.append("adopt them: `cigri doctor --clusters --adopt`; or kill them: `--kill-orphans`")
-            checks.tell(f"the database knows every job of ours on {cluster.name}", lines, CheckStatus.BROKEN)
-            checks.tell(f"nothing of an older life of this grid lies on {cluster.name}", older, CheckStatus.ODD)
+            checks.tell(
+                f"the database knows all CiGri jobs on {cluster.name}",
+                lines,
+                CheckStatus.BROKEN,
+                f"{cluster.name} has CiGri jobs unknown to the database",
+            )
+            checks.tell(
+                f"{cluster.name} has no files of an earlier installation of this grid",
+                older,
+                CheckStatus.ODD,
+                f"{cluster.name} has files of an earlier installation of this grid",
+            )
             absent = [
                 f"job {job.job_id} ({job.remote_id or job.tag}) of {job.local_user}" for job in differences.absent
             ]
             checks.tell(
-                f"{cluster.name} knows every job that was submitted to it",
+                f"{cluster.name} knows all jobs that the database has there",
                 absent + ABSENT * bool(absent),
                 CheckStatus.ODD,
+                f"the database has jobs unknown to {cluster.name}",
             )
-            checks.tell(f"every account of {cluster.name} answers", differences.problems, CheckStatus.ODD)
+            checks.tell(
+                f"all accounts of {cluster.name} can be used",
+                differences.problems,
+                CheckStatus.ODD,
+                f"accounts of {cluster.name} cannot be used",
+            )
     finally:
         gateway.close()
 

@@ -22,14 +22,16 @@ class HealthCheckList:
         """Whether a promise is broken; what is only odd does not count."""
         return any(check.verdict is CheckStatus.BROKEN for check in self._made)
 
-    def tell(self, rule: str, wrong: Sequence[str], verdict: CheckStatus) -> None:
-        """`verdict` holds if anything is wrong."""
-        self.add(check(rule, wrong, verdict))
+    def tell(self, rule: str, wrong: Sequence[str], verdict: CheckStatus, problem: str = "") -> None:
+        """Add a check; `verdict` holds if anything is wrong, which is what `problem` says."""
+        self.add(check(rule, wrong, verdict), problem)
 
-    def add(self, made: HealthCheck) -> None:
+    def add(self, made: HealthCheck, problem: str = "") -> None:
+        """Keep a check and print it: its rule where that holds, else `problem`, or that the check failed."""
         self._made.append(made)
         if self._prints:
-            print(f"{MARKS[made.verdict]} {made.rule}{': not so' if made.details else ''}")
+            said = (problem or f"check failed: {made.rule}") if made.details else made.rule
+            print(f"{MARKS[made.verdict]} {said}")
             for line in made.details:
                 print(f"  {escape_text(line)}")
 

@@ -1,4 +1,4 @@
-"""`cigri doctor --clusters`: jobs of ours on a cluster that the database does not know, and the reverse."""
+"""`cigri doctor --clusters`: CiGri jobs on a cluster that the database does not know, and the reverse."""
 
 from collections.abc import Set
 from typing import NamedTuple

@@ -58,13 +58,14 @@ class OutputArchives:
             found = count_in_store(conn, campaign_id)
         if not found.files:
             raise NotFound(
-                f"nothing of campaign {campaign_id} is in the grid's store: `gridget {campaign_id}` brings all"
+                f"nothing of campaign {campaign_id} is in the grid's store: download all with `gridget {campaign_id}`"
             )
         most = self._in_force.current().outputs.archive
         if found.bytes > most * MEGABYTE or found.files > MOST_FILES_OF_ARCHIVE:
             raise CigriError(
                 f"they are {found.files} files of {as_size(found.bytes)}, and an archive has {most} MB "
-                f"(outputs.archive) and {MOST_FILES_OF_ARCHIVE} files at most: `gridget {campaign_id}` brings them"
+                f"(outputs.archive) and {MOST_FILES_OF_ARCHIVE} files at most: "
+                f"download them with `gridget {campaign_id}`"
             )
 
     def _end(self, user: str) -> None:

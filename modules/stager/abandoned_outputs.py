@@ -28,13 +28,13 @@ def tell_lost(conn: Connection, share: CollectingCampaign, cluster: ClusterRow, 
     large, gone = ([one for one in lost if is_larger(one, most) is wanted] for wanted in (True, False))
     events = []
     if large:
-        helps = f"`gridget {share.campaign_id} --tasks {large[0].number}` brings them from there"
+        helps = f"`gridget {share.campaign_id} --tasks {large[0].number}` downloads them"
         stay = f"they stay on {cluster.name} as long as all files do: {helps}"
         why = f"more than {as_size(most)} or {MOST_OUTPUT_FILES} files, so {stay}"
         events.append(_event(LARGER, share, cluster, f"outputs of {_of(large)} are {why}"))
     if gone:
         why = f"not all on {cluster.name} any more, or have changed"
-        helps = f"`gridget {share.campaign_id} --tasks {gone[0].number}` brings what is left of them"
+        helps = f"`gridget {share.campaign_id} --tasks {gone[0].number}` downloads what is left of them"
         events.append(_event(NOT_THERE, share, cluster, f"outputs of {_of(gone)} are {why}, and are given up: {helps}"))
     put_events(conn, events)
 

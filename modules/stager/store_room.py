@@ -53,7 +53,7 @@ class StoreRoom:
         user, campaign = self._share.user, self._share.campaign_id
         return StorageFull(
             f"with the {parcel.files} files of {as_size(parcel.bytes)} of task {parcel.number} the grid would keep "
-            f"more than {self._of_user} MB of {user} (outputs.of_user), so they stay on their cluster: "
-            f"`gridget {campaign}` brings them from there, and `griddel --purge ID` makes room, for campaigns that "
-            "have ended and whose outputs you have"
+            f"more than {self._of_user} MB of {user} (outputs.of_user), so they stay on their cluster. "
+            f"Download them with `gridget {campaign}`. To free space, run `griddel --purge ID` on ended campaigns "
+            "whose outputs you have"
         )

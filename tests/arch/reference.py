@@ -78,7 +78,7 @@ says in `next` how it goes on. What is told as a whole has a bound, which its sc
 `/api/v1/campaigns/ID/outputs.tar` is no JSON: the outputs of a campaign of yours that lie in the grid's store
 (`collect.to`, where the grid has an account of its own) as one tar file, named `campaign-ID/NUMBER/PATH`. It comes
 while it is made; one that is cut has not ended well. Two of them come to a user at a time. What has more than
-`outputs.archive` MB is refused with 409, and `gridget` brings it.
+`outputs.archive` MB is refused with 409, and `gridget` downloads it.
 
     $ curl -s --unix-socket /run/cigri/portal.sock http://localhost/api/v1/campaigns/3/outputs.tar | tar -x
 

@@ -223,7 +223,7 @@ def test_what_cannot_be_looked_at_is_not_taken_for_unchanged(grid: Database, pla
     with grid.begin() as conn:
         conn.execute(update(Campaign).values(sent_from=None))
     assert main(["--resubmit", "1", "--refresh-inputs"]) == 1
-    assert "solve.py: nobody knows where it was sent from; name it with -c 1 --input" in capsys.readouterr().err
+    assert "solve.py: where it was sent from is not known; name it with -c 1 --input" in capsys.readouterr().err
 
 
 @BOTH_WAYS

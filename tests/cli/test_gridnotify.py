@@ -55,7 +55,7 @@ def test_unsubscribed_by_number_or_by_address(run: Run) -> None:
     assert run("--unsubscribe", "-m", "a@example.org").status == 0
     assert [told["channel"] for told in run("--json").json] == ["exec"]
     told = run("-u", "-m", "a@example.org")
-    assert (told.status, "nobody is told so" in told.err) == (1, True)
+    assert (told.status, "there is no such notification" in told.err) == (1, True)
 
 
 def test_only_ones_own_is_ended_by_address(run: Run, database: Database) -> None:

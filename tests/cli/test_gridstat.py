@@ -476,10 +476,11 @@ def test_every_reason_has_a_sentence(reason: PendingReasonCode) -> None:
 @pytest.mark.parametrize(
     ("used", "most", "said"),
     [
-        (0, 0, "no core is free for it"),
-        (0, 20, "no core is free for it, and 20 jobs may wait for one"),
-        (3, 0, "no core is free for it, and 3 jobs wait behind those that can start"),
-        (3, 20, "no core is free for it, and 3 jobs wait behind those that can start, 20 are kept waiting"),
+        (0, 0, "all cores are busy"),
+        (0, 20, "all cores are busy; up to 20 jobs may be queued"),
+        (3, 0, "all cores are busy; 3 jobs are queued ahead"),
+        (1, 0, "all cores are busy; 1 job is queued ahead"),
+        (3, 20, "all cores are busy; 3 jobs are queued ahead (limit 20)"),
     ],
 )
 def test_what_nobody_waits_for_is_no_part_of_why(used: int, most: int, said: str) -> None:
@@ -502,7 +503,7 @@ def test_why_says_who_has_the_cores_of_a_full_cluster(
         put_cuts(conn, [NewPendingReason(urgent, dahu, PendingReasonCode.FULL, "", 0, 0)])
     (part,) = run("--why", urgent, "--json").json
     users = f"campaign {slow} of bob {held}, campaign {other} of alice 1"
-    assert part["why"] == f"no core is free for it; cores in use: {users}"
+    assert part["why"] == f"all cores are busy; cores in use: {users}"
 
 
 @pytest.mark.noon

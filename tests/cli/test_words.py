@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from cigri.api_models.health import CheckStatus
 from cigri.cli import gridclusters, gridstat
 from cigri.database import Database
 from cigri.flow.campaigns import close_campaigns
 from cigri.flow.forecasts import NewForecast, put_forecasts
 from cigri.presentation.formatting import STATE_LETTERS, format_count, format_relative
+from modules.operator.health_checks import HealthCheckList
 from tests.cli.running import Run
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, set_time, submitted_jobs
 
@@ -32,6 +34,26 @@ RIDDLES = (
     "Where nothing is drawn, nobody has looked",
     "Each bar stands where it was said",
     "Jobs/h",
+    "no core is free for it",
+    '"no core is free"',
+    "wait behind those that can start",
+    'are kept waiting"',
+    "every job of ours",
+    "jobs of ours live",
+    ": not so\n",
+    "stages no files",
+    "Too little kills it",
+    "brings them",
+    "brings what is left",
+    'brings all"',
+    "is told so;",
+    'stand still"',
+    "on a cluster gives no sense",
+    ">nobody has looked<",
+    "nobody has looked: the campaign",
+    "others go first: they were given",
+    "the forecast lets",
+    "older life of this grid lies",
 )
 """Sentences that nobody understood at once; there are plain ones in their place."""
 
@@ -144,3 +166,12 @@ def test_no_riddle_comes_back(riddle: str) -> None:
     ):
         places += (ROOT / room).rglob(kind)
     assert [str(path) for path in places if riddle in path.read_text()] == []
+
+
+def test_a_failed_check_of_the_doctor_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    checks = HealthCheckList(prints=True)
+    checks.tell("the cat is in", [], CheckStatus.ODD, "the cat is out")
+    checks.tell("the cat is in", ["since noon"], CheckStatus.ODD, "the cat is out")
+    checks.tell("the dog is in", ["since one"], CheckStatus.BROKEN)
+    told = "\N{CHECK MARK} the cat is in\n! the cat is out\n  since noon\n"
+    assert capsys.readouterr().out == f"{told}\N{BALLOT X} check failed: the dog is in\n  since one\n"

@@ -75,7 +75,7 @@ def test_the_batch_system_gets_its_jobs_again_but_not_under_living_jobs(
     local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 1)
     found = ["cluster", "change", "dahu", "--driver", "local", "--set", f"options={{spool='{spool}'}}"]
     assert main(found) == 2
-    assert "1 jobs of ours live on dahu" in capsys.readouterr().err
+    assert "1 jobs of the grid are live on dahu" in capsys.readouterr().err
     (Path(local.place) / "go").touch()
     local.run_to_end()
     assert main(found) == 0

@@ -56,7 +56,7 @@ def test_what_a_user_may_have_comes_and_the_rest_stays_on_its_cluster(local: Gri
     (event,) = events(local, NOT_COLLECTED)
     assert event["campaign_id"] == campaign
     assert "of task 1 the grid would keep more than 1 MB of" in event["message"]
-    assert f"`gridget {campaign}` brings them from there, and `griddel --purge ID` makes room" in event["message"]
+    assert f"Download them with `gridget {campaign}`. To free space, run `griddel --purge ID`" in event["message"]
     assert local.counts() == {"done": 2}
     local.run_until(lambda: len(on_cluster(local)) == 1)
     local.tune("outputs", of_user=2)

@@ -182,7 +182,7 @@ def test_the_doctor_tells_up_to_where_it_is_whole(cigri: Cigri, database: Databa
         conn.execute(text("UPDATE audit SET grid_user = 'bob' WHERE id = 1"))
     said = cigri("doctor", "--audit")
     assert said.status == 1
-    assert "not so\n  entry 1 or one before it was changed" in said.out
+    assert "✗ the audit trail was changed\n  entry 1 or one before it was changed" in said.out
     assert "audit" not in cigri("doctor").out
 
 

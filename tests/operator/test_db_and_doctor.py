@@ -52,7 +52,7 @@ def test_the_doctor_names_every_promise_it_found_kept(cigri: Cigri) -> None:
     assert said.status == 0
     for rule in RULES:
         assert f"✓ {rule}\n" in said.out
-    assert "! everything runs that should: not so\n  nothing cycles the modules" in said.out
+    assert "! check failed: everything runs that should\n  nothing cycles the modules" in said.out
 
 
 def test_a_broken_promise_is_told_with_ids_and_advice(cigri: Cigri, database: Database) -> None:
@@ -60,7 +60,7 @@ def test_a_broken_promise_is_told_with_ids_and_advice(cigri: Cigri, database: Da
         conn.execute(text("INSERT INTO task_counts (campaign_id, state, n) VALUES (4711, 'waiting', 3)"))
     said = cigri("doctor")
     assert said.status == 1
-    assert "✗ the counts of tasks are those of the tasks: not so\n  1 times, campaigns.id 4711" in said.out
+    assert "✗ check failed: the counts of tasks are those of the tasks\n  1 times, campaigns.id 4711" in said.out
     assert "keep a dump" in said.out
 
 
@@ -72,7 +72,7 @@ def test_who_can_read_the_url_is_looked_at(
     monkeypatch.delenv("CIGRI_SET_DATABASE__URL")
     monkeypatch.setenv("CIGRI_CONFIG", str(file))
     file.chmod(0o644)
-    assert f"! nobody else can read where the database is: not so\n  everybody can read {file}" in cigri("doctor").out
+    assert f"! other users can read where the database is\n  everybody can read {file}" in cigri("doctor").out
     file.chmod(0o640)
     assert "\N{CHECK MARK} nobody else can read where the database is\n" in cigri("doctor").out
     file.chmod(0o660)
@@ -80,7 +80,7 @@ def test_who_can_read_the_url_is_looked_at(
 
 
 def test_directories_that_are_open_are_told_and_how_to_close_them(cigri: Cigri, tmp_path: Path) -> None:
-    closed, data = "\N{CHECK MARK} the grid's directories are its own\n", tmp_path / "data"
+    closed, data = "\N{CHECK MARK} the directories of the grid are private\n", tmp_path / "data"
     assert closed in cigri("doctor").out, "nothing is there"
     (data / "inputs").mkdir(parents=True)
     (data / "inputs").chmod(0o777)
@@ -119,7 +119,7 @@ def test_old_events_are_told_and_young_ones_not(cigri: Cigri, database: Database
         conn.execute(text("UPDATE events SET opened_at = now() - interval '2 days' WHERE code = 'OLD'"))
     said = cigri("doctor")
     assert said.status == 0
-    assert "! no event has been open for more than a day: not so" in said.out
+    assert "! check failed: no event has been open for more than a day" in said.out
     assert "OLD cluster a: x" in said.out
     assert "NEW" not in said.out
 

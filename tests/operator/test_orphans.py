@@ -37,15 +37,15 @@ def submit_behind_its_back(grid: Grid, tag: str) -> None:
 def test_nothing_is_found_where_all_is_well(grid: Grid, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--clusters"]) == 0
     said = capsys.readouterr().out
-    assert "✓ the database knows every job of ours on here\n" in said
-    assert "✓ here knows every job that was submitted to it\n" in said
+    assert "✓ the database knows all CiGri jobs on here\n" in said
+    assert "✓ here knows all jobs that the database has there\n" in said
 
 
 def test_an_orphan_is_named_and_killed_on_request(grid: Grid, capsys: pytest.CaptureFixture[str]) -> None:
     submit_behind_its_back(grid, "4711")
     assert main(["doctor", "--clusters"]) == 1
     said = capsys.readouterr().out
-    assert "✗ the database knows every job of ours on here: not so" in said
+    assert "✗ here has CiGri jobs unknown to the database\n" in said
     assert ".4711\n" in said
     assert main(["doctor", "--clusters", "--kill-orphans"]) == 1
     assert "1 of them were killed" in capsys.readouterr().out
@@ -62,9 +62,7 @@ def test_a_job_that_no_queue_has_is_told(grid: Grid, capsys: pytest.CaptureFixtu
     driver.parse_cancel(grid.gateway.run(cluster, grid.site.user, driver.cancel([job.remote_id])))
     until(lambda: not live(grid))
     assert main(["doctor", "--clusters"]) == 0
-    assert (
-        f"! here knows every job that was submitted to it: not so\n  job 1 ({job.remote_id})" in capsys.readouterr().out
-    )
+    assert f"! the database has jobs unknown to here\n  job 1 ({job.remote_id})" in capsys.readouterr().out
 
 
 def test_killing_orphans_needs_a_look_at_the_clusters(capsys: pytest.CaptureFixture[str]) -> None:

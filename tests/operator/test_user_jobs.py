@@ -26,7 +26,7 @@ def test_a_job_runs_as_the_account_that_a_user_has_on_the_cluster(
 ) -> None:
     said = cigri("doctor", "--as", "olga")
     assert said.status == 1
-    assert "a job of olga runs on here: not so\n  reach: this host has no account olga" in said.out
+    assert "check failed: a job of olga runs on here\n  reach: this host has no account olga" in said.out
     with database.begin() as conn:
         map_user(conn, "here", "olga", "root")
     said = cigri("doctor", "--as", "olga")

@@ -143,7 +143,7 @@ def test_the_list_tells_how_clusters_are_and_were(browser: Browser, web: Served)
         conn.execute(delete(ClusterUsage))
         conn.execute(text("UPDATE cluster_states SET total = 10, free = 3, used = 6, used_by_us = 4, unavailable = 1"))
         put_events(conn, [NewEvent("CLUSTER_AWAY", EventLevel.WARNING, "cluster dahu", "no route", cluster_id=1)])
-    assert "nobody has looked" in browser.get("/clusters").words
+    assert "not visited yet" in browser.get("/clusters").words
     seen(web, 65, 4)
     told = browser.get("/clusters")
     assert "4 ours, 2 others', 1 down, 3 free" in told.words

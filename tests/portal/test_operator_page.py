@@ -76,7 +76,7 @@ def test_it_tells_what_is_wrong(operator: Browser, web: Served) -> None:
 
 def test_it_tells_what_the_doctor_finds_and_when(operator: Browser, web: Served) -> None:
     told = operator.get("/operator").words
-    assert "odd everything runs that should: not so nothing cycles the modules: run `cigri up`" in told
+    assert "odd check failed: everything runs that should nothing cycles the modules: run `cigri up`" in told
     assert "good every cluster answers good the clocks of front-ends are right good nothing is stuck" in told
     assert "The janitor has looked at no promise yet." in told
     with web.database.begin() as conn:
@@ -85,8 +85,8 @@ def test_it_tells_what_the_doctor_finds_and_when(operator: Browser, web: Served)
         put_pass(conn, ModulePass("janitor", "here", 1, 0.5, {}, ""))
         conn.execute(update(ModuleState).values(started_at=func.now() - timedelta(hours=2)))
     told = operator.get("/operator").words
-    assert f"broken the promises of the tables held when the janitor looked: not so 2 times {HOSTILE}" in told
-    assert "odd every cluster answers: not so dahu: 3 visits in a row failed" in told
+    assert f"broken check failed: the promises of the tables held when the janitor looked 2 times {HOSTILE}" in told
+    assert "odd check failed: every cluster answers dahu: 3 visits in a row failed" in told
     assert re.search(r"As of \d{4}-[^.]+ UTC ?\. The janitor looked 2 h before\.", told), told
 
 

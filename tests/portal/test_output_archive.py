@@ -71,7 +71,7 @@ def test_nobody_else_gets_it(web: Served, mint: Mint) -> None:
 
 def test_where_nothing_is_stored_it_is_said_who_brings_it(web: Served, mint: Mint) -> None:
     response, body = asked(web, bearer(mint()), path="/api/v1/campaigns/2/outputs.tar")
-    assert (response.status, b"`gridget 2` brings all" in body) == (404, True)
+    assert (response.status, b"download all with `gridget 2`" in body) == (404, True)
 
 
 def test_beyond_the_limit_gridget_is_named(web: Served, mint: Mint, store: Path) -> None:
@@ -81,7 +81,7 @@ def test_beyond_the_limit_gridget_is_named(web: Served, mint: Mint, store: Path)
     response, body = asked(web, bearer(mint()))
     assert response.status == 409
     assert b"an archive has 1 MB (outputs.archive)" in body
-    assert b"`gridget 1` brings them" in body
+    assert b"download them with `gridget 1`" in body
 
 
 def test_one_user_reads_few_at_a_time(web: Served, mint: Mint, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,6 +115,6 @@ def _attachment(name: bytes, size: int | None, content: str, campaign_id: int) -
     """Bytes that no browser shows or runs, by the name of the file; raise CigriError where that is not all of it."""
     body = b64decode(content)
     if size is None or len(body) < size:
-        raise CigriError(f"it is larger than {as_size(MOST_FETCHED)}: `gridget {campaign_id}` brings it")
+        raise CigriError(f"it is larger than {as_size(MOST_FETCHED)}: download it with `gridget {campaign_id}`")
     named = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
     return Response(body, media_type=BYTES_TYPE, headers=named)

@@ -40,7 +40,7 @@ EXAMPLE_DRAFTS = {
     ),
     "outputs": ExampleDraft(
         "files that each task writes, collected",
-        "# gridget brings them; each task has a directory of its own.\n"
+        "# Download them with gridget; each task has a directory of its own.\n"
         "name: outputs\nexec_file: sh -c 'echo $((6 * 7)) > result-{seed}.txt'\noutputs: [\"result-*.txt\"]\n"
         "walltime: 1 min\nclusters: any\nsweep:\n  seed: {from: 1, to: 4}\n",
     ),

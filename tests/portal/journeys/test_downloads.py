@@ -48,7 +48,7 @@ def test_what_a_task_printed_and_brought_is_downloaded(mine: Browser) -> None:
     assert (told.text, told.headers["content-type"]) == ("42\n", "application/octet-stream")
     assert told.headers["content-disposition"] == "attachment; filename*=UTF-8''it%3Ci%3Es%20%C3%A9.txt"
     told = fetched(mine, large)
-    assert (told.status, "`gridget 1` brings it" in told.words) == (409, True)
+    assert (told.status, "download it with `gridget 1`" in told.words) == (409, True)
 
 
 @pytest.mark.parametrize(

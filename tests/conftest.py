@@ -37,6 +37,10 @@ from tests.reports import pytest_report_teststatus, pytest_runtest_makereport  #
 
 NUMBERS = itertools.count(1)
 
+# tests see the same kind of terminal, whoever starts them from whichever
+os.environ["TERM"] = "xterm"
+os.environ.pop("NO_COLOR", None)
+
 # how long an example takes says how busy the machine is, no more: what hangs is ended by the time-out of its test
 hypothesis.settings.register_profile(
     "untimed", hypothesis.settings(), deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]

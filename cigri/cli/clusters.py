@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from cigri.api_models.clusters import ClusterStatus, ClusterUsagePeriod, ClusterView
 from cigri.cli.command import escape_text
 from cigri.cli.table_printing import print_fields, print_table
+from cigri.cli.terminal import may_draw
 from cigri.formats.units import localised
 from cigri.presentation.cluster_status import told_skew
 from cigri.presentation.formatting import format_mean, format_time
@@ -63,7 +64,7 @@ def print_usage(usage: Sequence[ClusterUsagePeriod], headerless: bool) -> None:
 
 def print_bars(clusters: Sequence[ClusterStatus]) -> None:
     """80 columns for all cores of a cluster; colours on a terminal, letters elsewhere."""
-    has_colours = sys.stdout.isatty()
+    has_colours = may_draw(sys.stdout)
     for status in clusters:
         cluster = status.cluster
         cores = cluster.total if cluster.total is not None else "not visited yet"

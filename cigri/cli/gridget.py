@@ -11,11 +11,12 @@ from cigri.api_models.campaigns import CampaignDetail
 from cigri.api_models.files import TaskOutputSummary
 from cigri.cli.campaign_names import campaign_ids
 from cigri.cli.command import DONE, FAILED, CommandParser, command, ids, print_error
-from cigri.cli.download_progress import DownloadProgress
+from cigri.cli.download_progress import CLEAR_LINE, DownloadProgress
 from cigri.cli.grid_client import open_grid
 from cigri.cli.output_file_downloads import OutputFileDownloader
 from cigri.cli.output_sharing import OutputSharing
 from cigri.cli.stream_downloads import StreamDownloader
+from cigri.cli.terminal import may_draw
 from cigri.endpoints.campaigns import campaign
 from cigri.endpoints.jobs import STREAMS
 from cigri.endpoints.outputs import WRITTEN_AT_ONCE, written
@@ -93,7 +94,7 @@ def _parse(argv: list[str]) -> Namespace:
 
 def _tell(delivery: DownloadProgress, place: Path, whole: CampaignDetail, tasks: int, asked: Namespace) -> None:
     if sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        print(f"\r{CLEAR_LINE}" if may_draw(sys.stderr) else "\n", end="", file=sys.stderr, flush=True)
     facts = [f"{delivery.summary} to {place}/"]
     facts += [f"{delivery.had} were there already"] if delivery.had else []
     facts += [f"{delivery.empty} were empty"] if delivery.empty else []

@@ -12,6 +12,7 @@ from cigri.api_models.campaigns import CampaignView
 from cigri.cli.campaigns import end, letters, progress
 from cigri.cli.command import DONE, FAILED, escape_text, print_error
 from cigri.cli.table_printing import INDENT, LEAST_WIDTH
+from cigri.cli.terminal import may_draw
 from cigri.cli.text_wrapping import width_of, wrap_text
 from cigri.endpoints.campaigns import campaigns
 from cigri.endpoints.dispatch import GridClient
@@ -139,7 +140,7 @@ def watch(grid: GridClient, ids: Sequence[int] | None, user: str) -> int:
             return DONE
         raise NotFound(f"no campaign {', '.join(map(str, ids))}; `gridstat -a` lists all")
     ids = [look.campaign.id for look in looks]
-    with ProgressBars() if sys.stdout.isatty() else ProgressLines() as screen:
+    with ProgressBars() if may_draw(sys.stdout) else ProgressLines() as screen:
         screen.show(looks)
         while not all(look.is_over for look in looks):
             time.sleep(PERIOD)

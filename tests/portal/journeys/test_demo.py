@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.terminals import run_on_terminal
+
 DEMO = Path(__file__).parents[3] / "scripts" / "demo"
 ENDING = 120.0  # seconds
 PATIENCE = 60_000  # milliseconds
@@ -58,6 +60,15 @@ def test_its_address_shows_its_campaign_move(demo: Demo, chromium: Browser) -> N
     page.context.close()
     said, _ = demo.communicate("\n", timeout=ENDING)
     assert demo.returncode == 0, said
+    assert "36 tasks ran on the cluster localhost" in said
+
+
+@pytest.mark.process
+@pytest.mark.alone  # it is the demo of this checkout, of which there is one
+def test_it_draws_nothing_on_a_dumb_terminal() -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CIGRI_")}
+    status, said = run_on_terminal([DEMO], environment | {"TERM": "dumb"}, DEMO.parent, ENDING)
+    assert (status, "\x1b" in said) == (0, False), said
     assert "36 tasks ran on the cluster localhost" in said
 
 

@@ -1,4 +1,4 @@
-"""griddel: cancel, hold, resume or purge campaigns, kill single jobs, or ask running ones for a checkpoint."""
+"""griddel: cancel, hold, resume, purge or forget campaigns, kill single jobs, or ask running ones for a checkpoint."""
 
 from argparse import Namespace
 
@@ -9,6 +9,7 @@ from cigri.endpoints import Endpoint
 from cigri.endpoints.campaign_changes import (
     cancel_campaign,
     checkpoint_campaign,
+    forget_campaign,
     hold_campaign,
     purge_campaign,
     release_campaign,
@@ -21,6 +22,7 @@ EXAMPLES = """\
   griddel --pause 12        the same as gridhold 12, in CiGri 3's words
   griddel --resume 12       the same as gridresume 12
   griddel --purge 12        remove the files of an ended campaign from the clusters
+  griddel --forget 12       remove an ended campaign from the lists of gridstat and the home page
   griddel -j 345            kill job 345, and its task with it
   griddel --checkpoint 12   ask what runs to save its state; --checkpoint -j 345 asks one job"""
 
@@ -29,6 +31,7 @@ ON_CAMPAIGNS: dict[str | None, Endpoint[..., ActionResult]] = {
     "pause": hold_campaign,
     "resume": release_campaign,
     "purge": purge_campaign,
+    "forget": forget_campaign,
     "checkpoint": checkpoint_campaign,
 }
 ON_JOBS: dict[str | None, Endpoint[..., ActionResult]] = {None: kill_job, "checkpoint": checkpoint_job}
@@ -45,7 +48,7 @@ def main(argv: list[str]) -> int:
 
 def _parser() -> CommandParser:
     parser = CommandParser(
-        "griddel", "Cancel, hold, resume or purge campaigns, or kill jobs; or ask for checkpoints.", EXAMPLES
+        "griddel", "Cancel, hold, resume, purge or forget campaigns, or kill jobs; or ask for checkpoints.", EXAMPLES
     )
     add_targets(parser, "kill")
     verbs = parser.add_mutually_exclusive_group()
@@ -55,6 +58,9 @@ def _parser() -> CommandParser:
     )
     verbs.add_argument(
         "--purge", action="store_const", dest="verb", const="purge", help="remove the files of ended campaigns"
+    )
+    verbs.add_argument(
+        "--forget", action="store_const", dest="verb", const="forget", help="remove ended campaigns from lists"
     )
     verbs.add_argument(
         "--checkpoint",

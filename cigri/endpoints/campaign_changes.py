@@ -42,6 +42,15 @@ def purge_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> A
     return ActionResult(campaign_id, True, f"campaign {campaign_id} will be purged: {later}")
 
 
+@change_endpoint("/campaigns/{campaign_id}/forget", Access.OWNER)
+def forget_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> ActionResult:
+    """Lists leave an ended campaign out; it can still be named, and what it used still counts."""
+    from cigri.flow import archive
+
+    archive.forget_campaign(conn, campaign_id, caller)
+    return ActionResult(campaign_id, True, f"campaign {campaign_id} is removed from lists")
+
+
 @change_endpoint("/campaigns/{campaign_id}/checkpoint", Access.OWNER)
 def checkpoint_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> ActionResult:
     """Running jobs are asked to save their state."""

@@ -63,9 +63,9 @@ def campaigns(
 ) -> list[CampaignView]:
     """Those named (3,5-7), or all open ones, with those that have ended, too; only those of a user.
 
-    Of these, those whose names have `name` in them, of a `project`, in a `state` ("held": open and held as a whole;
-    "ended": closed, however), that ended in the last so many days. `order`: id, name, project, state or user, backwards
-    with a minus before it.
+    Ended ones that are forgotten are listed only where they are named. Of these, those whose names have `name` in
+    them, of a `project`, in a `state` ("held": open and held as a whole; "ended": closed, however), that ended in the
+    last so many days. `order`: id, name, project, state or user, backwards with a minus before it.
     """
     from cigri.flow.views.campaign_search import CampaignSearch
     from cigri.flow.views.campaigns import list_campaigns

@@ -197,15 +197,30 @@ def _has_live_jobs() -> ColumnElement[bool]:
     return select(Job.c.id).where(and_(Job.c.campaign_id == Campaign.c.id, Job.c.state != JobState.ENDED)).exists()
 
 
+def forget_campaign(conn: Connection, campaign_id: int, caller: Caller) -> None:
+    """Leave an ended campaign of the caller's out of lists from now on; what it has used still counts.
+
+    Raise NotFound where it has not ended. It is listed again when more is to be done of it.
+    """
+    _require_ended(conn, campaign_id, caller, "forgotten")
+    one = Campaign.c.id == campaign_id
+    conn.execute(update(Campaign).where(one, Campaign.c.forgotten_at.is_(None)).values(forgotten_at=func.now()))
+
+
+def _require_ended(conn: Connection, campaign_id: int, caller: Caller, done: str) -> None:
+    """Raise NotFound unless the campaign is the caller's and has ended, and so can be `done`."""
+    state = own_campaign(conn, campaign_id, caller)
+    if state in OPEN_CAMPAIGNS:
+        word = state.replace("_", " ")
+        raise NotFound(f"campaign {campaign_id} is {word}: only a campaign that has ended can be {done}")
+
+
 def purge_campaign(conn: Connection, campaign_id: int, caller: Caller) -> bool:
     """Let the janitor remove the campaign's files from the clusters at its next pass; it must have ended.
 
     False when it has no files there: none were ever written, or they are gone already.
     """
-    state = own_campaign(conn, campaign_id, caller)
-    if state not in (CampaignState.TERMINATED, CampaignState.CANCELLED):
-        word = state.replace("_", " ")
-        raise NotFound(f"campaign {campaign_id} is {word}: only a campaign that has ended can be purged")
+    _require_ended(conn, campaign_id, caller, "purged")
     written = select(Batch.c.id).where(Batch.c.campaign_id == campaign_id).exists()
     if not conn.scalar(select(written).where(Campaign.c.id == campaign_id, Campaign.c.purged_at.is_(None))):
         return False

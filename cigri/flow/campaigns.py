@@ -64,12 +64,12 @@ def own_campaign(conn: Connection, campaign_id: int, caller: Caller) -> Campaign
 def reopen_campaign(conn: Connection, campaign_id: int, user: str) -> None:
     """There is something to do again: after an epilogue, which may have undone the prologue, both run once more.
 
-    A wish to have its files removed, or the note that they are, holds no longer.
+    Lists show it again; a wish to have its files removed, or the note that they are, holds no longer.
     """
     conn.execute(
         transition_to(Campaign.c.state, CampaignState.IN_TREATMENT, out_of=[CampaignState.TERMINATED])
         .where(Campaign.c.id == campaign_id)
-        .values(ended_at=None, purged_at=None)
+        .values(ended_at=None, purged_at=None, forgotten_at=None)
     )
     put_pools(conn, [campaign_id])
     part = CampaignCluster

@@ -38,7 +38,7 @@ class CampaignColumns(NumberedColumns):
     `submission_key`: what its user sent to ask again whether it is stored, together with what has `submission_digest`.
     `is_begin_told`: there is an event of its first job, for those who have subscribed. `tasks_have_inputs`: each of its
     tasks runs where its own inputs are (task_places). `sent_from`: where relative paths of its inputs began, on
-    the host of its user.
+    the host of its user. `forgotten_at`: lists leave it out, for its user has no more use for it.
     """
 
     name: Named[str]
@@ -65,12 +65,14 @@ class CampaignColumns(NumberedColumns):
     tasks_have_inputs: Named[bool] = Column(server_default="false")
     is_begin_told: Named[bool] = Column(server_default="false")
     sent_from: Named[str | None]
+    forgotten_at: Named[datetime | None]
 
 
 Campaign = table(
     "campaigns",
     CampaignColumns,
     CheckConstraint("(state IN ('terminated', 'cancelled')) = (ended_at IS NOT NULL)", name="ended"),
+    CheckConstraint("forgotten_at IS NULL OR ended_at IS NOT NULL", name="forgotten"),
     CheckConstraint("(replica_budget IS NULL) = (max_replicas IS NULL)", name="replicas"),
     CheckConstraint("replica_budget > 0 AND replica_budget <= 1 AND max_replicas > 0", name="replica_budget"),
     Index("ix_campaigns_open", "id", postgresql_where="state = 'in_treatment'"),

@@ -29,6 +29,7 @@ WORDS = {
     "set_priority": "gridsub --priority",
     "resubmit_tasks": "gridsub --resubmit",
     "purge_campaign": "griddel --purge",
+    "forget_campaign": "griddel --forget",
     "checkpoint_campaign": "griddel --checkpoint",
     "checkpoint_job": "griddel --checkpoint -j",
     "kill_job": "griddel -j",

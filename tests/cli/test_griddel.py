@@ -5,18 +5,22 @@ import json
 import pytest
 from sqlalchemy import select, update
 
+from cigri.api_models.metrics import AccountingEntry
 from cigri.cli.griddel import main
 from cigri.cli.gridstat import main as gridstat
+from cigri.cli.gridsub import main as gridsub
 from cigri.database import Database
+from cigri.flow.accounting import add_up_accounting, list_accounted
 from cigri.flow.campaigns import cancel_campaign, close_campaigns
 from cigri.flow.cancellations import count_remaining
 from cigri.flow.checkpoint_requests import record_checkpoint_states
 from cigri.flow.views.invariants import examine
-from cigri.states import CampaignState, KillReason, TaskState
+from cigri.states import CampaignState, KillReason, Outcome, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Hold
 from cigri.tables.grid import Event
 from cigri.tables.job_requests import KillRequest
-from tests.callers import ALICE
+from cigri.tables.jobs import Job
+from tests.callers import ALICE, BOB
 from tests.cli.conftest import AsUser, Program
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
@@ -203,3 +207,60 @@ def test_the_program_tells_its_status(program: Program) -> None:
     done = program("griddel", "99")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "griddel: you have no campaign 99; `gridstat` lists yours\n"
+
+
+def listed(capsys: Capture, *options: str) -> list[int]:
+    capsys.readouterr()
+    assert gridstat(["--json", *options]) == 0
+    return [campaign["id"] for campaign in json.loads(capsys.readouterr().out)]
+
+
+def books(grid: Database) -> list[AccountingEntry]:
+    with grid.begin() as conn:
+        add_up_accounting(conn)
+        assert examine(conn) == []
+        return list_accounted(conn, 30)
+
+
+def test_a_forgotten_campaign_leaves_the_lists_and_no_books(grid: Database, capsys: Capture) -> None:
+    with grid.begin() as conn:
+        jobs = [*conn.scalars(select(Job.c.id))]
+        cluster = conn.scalars(select(Job.c.cluster_id)).one()
+        run_jobs(conn, jobs)
+        end_jobs(conn, cluster, jobs)
+        cancel_campaign(conn, 1, ALICE)
+        cancel_campaign(conn, 2, ALICE)
+    assert listed(capsys, "-a") == [1, 2, 3, 4, 5]
+    before = books(grid)
+    assert main(["--forget", "1"]) == 0
+    assert capsys.readouterr().out == "campaign 1 is removed from lists\n"
+    assert main(["--forget", "1"]) == 0, "again it is the same"
+    assert listed(capsys, "-a") == [2, 3, 4, 5]
+    assert listed(capsys, "1") == [1], "it is shown where it is named"
+    assert books(grid) == before
+    assert sum(row.jobs for row in before) == 1
+
+
+def test_only_an_ended_campaign_of_ones_own_is_forgotten(grid: Database, capsys: Capture) -> None:
+    assert main(["--forget", "2"]) == 1
+    assert "campaign 2 is in treatment: only a campaign that has ended can be forgotten" in capsys.readouterr().err
+    with grid.begin() as conn:
+        cancel_campaign(conn, 5, BOB)
+    assert main(["--forget", "5"]) == 1
+    assert "you have no campaign 5" in capsys.readouterr().err
+    assert listed(capsys, "-a") == [1, 2, 3, 4, 5]
+
+
+def test_a_forgotten_campaign_with_more_to_do_is_listed_again(grid: Database, capsys: Capture) -> None:
+    with grid.begin() as conn:
+        cluster = conn.scalars(select(Job.c.cluster_id)).one()
+        jobs = submitted_jobs(conn, 2, cluster, 3)
+        end_jobs(conn, cluster, jobs, Outcome.FAILURE, exit_code=1)
+        conn.execute(
+            update(Event).where(Event.c.campaign_id == 2).values(closed_at=Event.c.opened_at, closed_by="alice")
+        )
+        close_campaigns(conn)
+    assert main(["--forget", "2"]) == 0
+    assert listed(capsys, "-a") == [1, 3, 4, 5]
+    assert gridsub(["--resubmit", "2"]) == 0
+    assert listed(capsys) == [1, 2, 3, 4, 5]

@@ -177,6 +177,15 @@ def test_the_strip_of_many_tasks_comes_behind_the_page(browser: Browser, monkeyp
     assert strip in at_once
 
 
+def test_its_owner_takes_it_off_the_lists_once_it_has_ended(browser: Browser, web: Served) -> None:
+    assert "act-forget" not in browser.get("/campaigns/1").text
+    press(browser, "/campaigns/1/cancel")
+    assert "1 sums" in browser.get("/?state=all").words
+    assert press(browser, "/campaigns/1/forget").status == 303
+    assert "1 sums" not in browser.get("/?state=all").words
+    assert "act-forget" in browser.get("/campaigns/1").text
+
+
 @pytest.mark.parametrize(
     ("actions", "state", "is_held"),
     [

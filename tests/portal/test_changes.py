@@ -110,6 +110,7 @@ ASKED = {
     "fetch_files": Asked("/campaigns/5/files?numbers=0&file=0/a%2520b", status=202),
     "cancel_campaign": Asked("/campaigns/1/cancel"),
     "purge_campaign": Asked("/campaigns/3/purge"),
+    "forget_campaign": Asked("/campaigns/3/forget"),
     "checkpoint_campaign": Asked("/campaigns/1/checkpoint"),
     "hold_campaign": Asked("/campaigns/1/hold", {"cluster": "dahu", "waiting_only": True}),
     "release_campaign": Asked("/campaigns/4/release"),

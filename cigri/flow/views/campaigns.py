@@ -48,7 +48,8 @@ def list_campaigns(
     after: int = 0,
     limit: int | None = None,
 ) -> list[CampaignView]:
-    """Behind the campaign `after`, in the order of the search: the named ones, or all open ones, or all.
+    """Behind the campaign `after`, in the order of the search: the named ones, or all open ones, or all that are
+    not forgotten.
 
     `user` empty: everybody's.
     """
@@ -347,7 +348,8 @@ def _wanted(ids: Sequence[int] | None, user: str, with_ended: bool) -> ColumnEle
     if ids is not None:
         chosen = is_one_of(Campaign.c.id, ids)
     else:
-        chosen = or_(Campaign.c.state.in_(OPEN_CAMPAIGNS), literal(with_ended))
+        is_kept = and_(literal(with_ended), Campaign.c.forgotten_at.is_(None))
+        chosen = or_(Campaign.c.state.in_(OPEN_CAMPAIGNS), is_kept)
     return and_(chosen, Campaign.c.grid_user == user) if user else chosen
 
 

@@ -18,6 +18,7 @@ from cigri.api_models.tasks import FoundTasks
 from cigri.endpoints import Endpoint
 from cigri.endpoints.campaign_changes import (
     cancel_campaign,
+    forget_campaign,
     hold_campaign,
     release_campaign,
     resubmit_tasks,
@@ -59,6 +60,7 @@ CHANGES_OF_CAMPAIGN: Mapping[str, Endpoint[..., Any]] = {
     "hold": hold_campaign,
     "release": release_campaign,
     "cancel": cancel_campaign,
+    "forget": forget_campaign,
 }
 NONE_WHERE_EMPTY = BeforeValidator(lambda value: None if value == "" else value)
 

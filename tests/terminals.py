@@ -13,10 +13,18 @@ READ_AT_ONCE = 65536
 
 
 def run_on_terminal(
-    argv: Sequence[str | Path], environment: Mapping[str, str], directory: Path, seconds: float = PATIENCE
+    argv: Sequence[str | Path],
+    environment: Mapping[str, str],
+    directory: Path,
+    seconds: float = PATIENCE,
+    typed: str = "",
 ) -> tuple[int, str]:
-    """Run a command with a terminal as its three streams; return its exit status and all that it has shown."""
+    """Run a command with a terminal as its three streams, on which `typed` is typed at once.
+
+    Return its exit status and all that it has shown.
+    """
     ours, its = pty.openpty()
+    os.write(ours, typed.encode())
     with subprocess.Popen(argv, stdin=its, stdout=its, stderr=its, env=dict(environment), cwd=directory) as process:
         os.close(its)
         shown = b""

@@ -37,6 +37,18 @@ OF_THE_HOST = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUO
 _NO_TEXT = re.compile("[\ud800-\udfff]")  # what Python makes of other bytes
 
 
+PARSER_WANTED = "--parser-wanted"
+"""A word that nobody types: instead of looking at words, the parser that gets it first raises ParserBuilt."""
+
+
+class ParserBuilt(Exception):
+    """Carries the parser of a command to who has asked for it, with all its options."""
+
+    def __init__(self, parser: "CommandParser") -> None:
+        super().__init__(parser.prog)
+        self.parser = parser
+
+
 class CommandParser(argparse.ArgumentParser):
     """Whole option names only, a version, and examples after the help."""
 
@@ -54,6 +66,8 @@ class CommandParser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None
     ) -> argparse.Namespace:
         """Options and other words in any order, all of them text."""
+        if args and args[0] == PARSER_WANTED:
+            raise ParserBuilt(self)
         for number, word in enumerate(args or (), start=1):
             if _NO_TEXT.search(word):
                 self.error(f"word {number} is not UTF-8 text: {ascii(word)[1:-1]}")

@@ -7,7 +7,7 @@ from cigri.cli.terminal import may_draw
 from cigri.presentation.formatting import format_size
 
 CLEAR_LINE = "\x1b[K"  # from the cursor on
-BLANKS = 10 * " "
+BLANK_TAIL = 10 * " "
 TOLD_AGAIN = 0.5  # seconds between two lines on a terminal
 
 
@@ -29,7 +29,7 @@ class DownloadProgress:
         self.bytes += len(content)
         if sys.stderr.isatty() and time.monotonic() - self._told > TOLD_AGAIN:
             self._told = time.monotonic()
-            rest = CLEAR_LINE if may_draw(sys.stderr) else BLANKS  # over what a longer summary left
+            rest = CLEAR_LINE if may_draw(sys.stderr) else BLANK_TAIL  # over what a longer summary left
             print(f"\r{self.summary}{rest}", end="", file=sys.stderr, flush=True)
 
     @property

@@ -31,6 +31,8 @@ COMMANDS = {
     "doctor": "check that the tables keep their promises, and say what is stuck",
     "config": "the settings in force and where each comes from",
     "import-cigri3": "take over what a CiGri 3 has",
+    "completion": "print what a shell needs to complete the words of all commands",
+    "man": "print or write the man pages of all commands",
     "simulate": "the modules in virtual time against simulated clusters, and a report",
 }
 HERE_ONLY = {
@@ -47,6 +49,8 @@ HERE_ONLY = {
     "doctor": "it asks clusters with this host's keys, and looks at its files",
     "config": "it tells this host's settings",
     "import-cigri3": "it reads another database, and stores campaigns of others",
+    "completion": "it tells of the commands of this host",
+    "man": "it tells of the commands of this host",
     "simulate": "it is a program of its own, which needs no grid",
 }
 """Sub-commands that do their work where they are called, and why; all others ask the portal where there is one."""

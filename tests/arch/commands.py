@@ -1,17 +1,12 @@
-"""Which command asks which endpoint, found by what its file imports; and the parsers of commands."""
+"""Which command asks which endpoint, found by what its file imports."""
 
 import ast
 import tomllib
-from collections.abc import Iterator
-from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
-from unittest.mock import patch
 
 from cigri import endpoints
-from cigri.cli.command import CommandParser
-from modules import operator
 from modules.operator import module_of
+from modules.operator.parsers import operator_commands
 
 ROOT = Path(__file__).parents[2]
 NAMES = {endpoint.name for endpoint in endpoints.list_endpoints()}
@@ -129,22 +124,3 @@ def asked_in(path: Path, seen: frozenset[Path] = frozenset()) -> set[str]:
 def _file(module: str) -> Path:
     path = ROOT / module.replace(".", "/")
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-
-
-def operator_commands() -> Iterator[list[str]]:
-    """What may stand behind `cigri`; of what has actions each of them."""
-    for word in operator.COMMANDS:
-        below = getattr(import_module(f"modules.operator.{module_of(word)}"), "ACTIONS", None)
-        yield from [[word, one] for one in below] if below else [[word]]
-
-
-def parser_of(words: list[str]) -> CommandParser:
-    """The command is begun, and stopped where it would look at its words."""
-    with patch.object(CommandParser, "parse_args", autospec=True, side_effect=_Begun) as begun:
-        with suppress(_Begun):
-            import_module(".".join(["modules.operator", *map(module_of, words)])).run([])
-    parser: CommandParser = begun.call_args.args[0]
-    return parser
-
-
-class _Begun(Exception): ...

@@ -21,8 +21,9 @@ from cigri.settings.cluster_config import ClusterConfig
 from cigri.settings.sections import Settings
 from cigri.tables import everything
 from modules.operator import HERE_ONLY
+from modules.operator.parsers import operator_commands, parser_of
 from modules.portal.openapi import meanings_of
-from tests.arch.commands import ROOT, commands_asking, operator_commands, parser_of
+from tests.arch.commands import ROOT, commands_asking
 from tests.permissions import FOR_STRANGERS, MATES, Who, needed_scope, permission
 
 PLACE = ROOT / "docs" / "reference"

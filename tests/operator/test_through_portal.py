@@ -19,8 +19,8 @@ from cigri.flow.holds import hold_job
 from cigri.identity.callers import Caller
 from cigri.settings.sections import NodeSettings
 from modules.operator import HERE_ONLY
+from modules.operator.parsers import operator_commands
 from modules.portal.authentication import Authenticator
-from tests.arch.commands import operator_commands
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.operator.conftest import Cigri
 from tests.portal.conftest import EnvironmentSettings, serving

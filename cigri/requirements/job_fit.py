@@ -21,6 +21,9 @@ from cigri.requirements.value_kinds import OF_JOBS, Kinds, PropertyValue, ValueK
 from cigri.requirements.values import written
 from cigri.states import QueueRejectCode
 
+RESOURCES = "resources"
+"""A property of nodes: the names of all that jobs may ask for by number there."""
+
 
 class JobShape(NamedTuple):
     """What one job takes: `cpu` cores and `mem_bytes` (0: not said) on each of `nodes` nodes, `walltime` seconds.
@@ -58,7 +61,7 @@ def judge_job(
             found = describe_property(limit.name, properties, kinds)
             wanted = f"{limit.name} >= {written(limit.wanted, limit.kind)}"
             return QueueRejection(QueueRejectCode.TOO_SMALL, limit.name, wanted, found, passed)
-    return None
+    return _not_listed(shape, properties, len(limits))
 
 
 def judge_queue(
@@ -104,6 +107,19 @@ def _refused(requires: Requirement, shape: JobShape, properties: KnownProperties
     if reject is None:
         return None
     return reject._replace(code=QueueRejectCode.JOB_REFUSED, wanted=cut(str(requires)), passed=0)
+
+
+def _not_listed(shape: JobShape, properties: KnownProperties, passed: int) -> QueueRejection | None:
+    """The first resource that the batch system's list of resources lacks; without such a list, None."""
+    listed = properties.get(RESOURCES)
+    if not isinstance(listed, list):
+        return None
+    there = {property_of(str(name)) for name in listed}
+    for name, amount in sorted(shape.others.items()):
+        if amount > 0 and property_of(name) not in there and property_of(name) not in properties:
+            found = cut(f"no {name}, only {', '.join(map(str, listed)) or 'cores and memory'}")
+            return QueueRejection(QueueRejectCode.TOO_SMALL, name, f"{name} >= {amount}", found, passed)
+    return None
 
 
 def _limits(shape: JobShape) -> Iterator[PropertyMinimum]:

@@ -40,16 +40,20 @@ def _extreme(
     all: Mapping[str, Sequence[KnownProperties]],
     kinds: Kinds,
 ) -> str:
-    """ "largest memory anywhere: 192 GB on fat@dahu", or "" where nobody says how much there is."""
+    """ "memory >= 1 TB is wanted; largest memory anywhere: 192 GB on fat@dahu; ask for that at most".
+
+    Where nobody says how much there is, an empty text.
+    """
     amounts = [(amount, place) for place, classes in near.items() for amount in _amounts(reject.name, classes)]
     if not amounts:
         return ""
     is_small = reject.code is QueueRejectCode.TOO_SMALL
-    choose, word = (max, "largest") if is_small else (min, "smallest")
+    choose, word, bound = (max, "largest", "at most") if is_small else (min, "smallest", "at least")
     amount, place = choose(amounts, key=lambda pair: pair[0])
     everywhere = [value for classes in all.values() for value in _amounts(reject.name, classes)]
     where = "anywhere" if choose(everywhere) == amount else "where the rest is as wanted"
-    return f"{word} {reject.name} {where}: {shown(amount, kinds.get(reject.name))} on {place}"
+    there = f"{word} {reject.name} {where}: {shown(amount, kinds.get(reject.name))} on {place}"
+    return f"{reject.wanted} is wanted; {there}; ask for that {bound}"
 
 
 def _amounts(name: str, classes: Iterable[KnownProperties]) -> list[int | float]:

@@ -17,7 +17,13 @@ THIN: dict[str, PropertyValue] = {"cores": 32, "memory": 192000 * MB, "features"
 
 
 def slurm(*lines: str, **options: object) -> list[AlikeNodes]:
-    return load("slurm", options).parse_nodes(ShellResult(0, "\n".join([*lines, "cigri-end\n"]), ""))
+    return with_resources("unknown\n", *lines, **options)
+
+
+def with_resources(told: str, *lines: str, **options: object) -> list[AlikeNodes]:
+    """What scontrol has `told` stands behind the lines of sinfo."""
+    text = "\n".join([*lines, "cigri-end\n"]) + f"{told}cigri-end of resources\n"
+    return load("slurm", options).parse_nodes(ShellResult(0, text, ""))
 
 
 def oar(*resources: Mapping[str, object], **options: object) -> list[AlikeNodes]:
@@ -65,6 +71,27 @@ def test_where_the_settings_of_a_slurm_cluster_send_jobs_is_its_default_queue() 
 def test_each_gres_of_slurm_is_a_property(gres: str, expected: dict[str, object]) -> None:
     [one] = slurm(f"thin|20|32|192000|ib,avx512|{gres}|infinite")
     assert one.properties == THIN | expected
+
+
+TOLD = """\
+LicenseName=matlab Total=4 Used=1 Free=3 Reserved=0 Remote=no
+LicenseName=maple@flex Total=7 Used=0 Free=7 Reserved=0 Remote=yes
+LicenseName=cores Total=9 Used=0 Free=9 Reserved=0 Remote=no
+GresTypes               = gpu,fpga
+"""
+
+
+def test_the_licences_of_slurm_are_properties_and_all_that_jobs_may_ask_for_is_listed() -> None:
+    options = {"resources": {"maple": "license/maple@flex", "card": "gres/fpga:u280"}}
+    [one] = with_resources(TOLD, "thin|20|32|192000|ib,avx512|gpu:2|infinite", **options)
+    names = ["card", "cores", "fpga", "gpu", "maple", "maple@flex", "matlab", "tmp"]
+    assert one.properties == THIN | {"gpus": 2, "matlab": 4, "maple": 7, "resources": names}
+
+
+def test_slurm_without_licences_and_types_of_resources_has_a_list_without_them() -> None:
+    told = "No licenses configured in Slurm.\nGresTypes               = (null)\n"
+    [one] = with_resources(told, "thin|20|32|192000|ib,avx512|(null)|infinite")
+    assert one.properties == THIN | {"resources": ["tmp"]}
 
 
 @pytest.mark.parametrize(

@@ -108,8 +108,8 @@ def test_a_sites_own_sbatch_refuses_one_campaign_alone(wrapped: Grid) -> None:
 
 
 def test_more_licences_than_slurm_has_are_refused_once_with_slurms_words(alpha: Grid) -> None:
-    """The testbed's Slurm has four of matlab."""
-    campaign = alpha.submit(["1", "2"], resources={"license/matlab": 9})
+    """The testbed's Slurm has four of matlab. What is asked in sbatch's own spelling is judged by Slurm alone."""
+    campaign = alpha.submit(["1", "2"], clusters={"alpha": {"backend": ["--licenses=matlab:9"]}})
     alpha.run_until(lambda: alpha.rows(OPEN))
     for _ in range(3):
         alpha.cycle()

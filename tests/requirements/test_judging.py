@@ -140,11 +140,28 @@ def test_the_job_and_the_requirement_need_the_same_nodes() -> None:
     assert (reject.name, reject.found) == ("cores", "cores 64")
 
 
+def test_what_the_batch_systems_list_of_resources_lacks_is_not_there() -> None:
+    """Without such a list nothing is known, and nothing refused."""
+    listed: dict[str, PropertyValue] = {**THIN, "matlab": 4, "resources": ["gpu", "matlab", "tmp"]}
+    for others in ({"matlab": 4}, {"gpu": 1}, {"tmp": 2000}, {"disk": 0}):
+        assert judge_job(NO_REQUIREMENT, JobShape(others=others), listed, KINDS) is None
+    told = {
+        "matlab": "matlab >= 9 is wanted, here is matlab 4",
+        "disk": "disk >= 9 is wanted, here is no disk, only gpu, matlab, tmp",
+    }
+    for name, reason in told.items():
+        reject = judge_job(NO_REQUIREMENT, JobShape(others={name: 9}), listed, KINDS)
+        assert reject is not None
+        assert sentence(reject) == reason
+    assert judge_job(NO_REQUIREMENT, JobShape(others={"disk": 9}), {**listed, "disk": 9}, KINDS) is None
+    assert judge_job(NO_REQUIREMENT, JobShape(others={"disk": 9, "matlab": 9}), THIN, KINDS) is None
+
+
 @pytest.mark.parametrize(
     ("raw", "miss"),
     [
-        ("memory >= 1 TB", "largest memory anywhere: 768 GB on fat@dahu"),
-        ("cores < 8", "smallest cores anywhere: 32 on thin@dahu"),
+        ("memory >= 1 TB", "memory >= 1 TB is wanted; largest memory anywhere: 768 GB on fat@dahu; ask for that"),
+        ("cores < 8", "cores < 8 is wanted; smallest cores anywhere: 32 on thin@dahu; ask for that at least"),
         ("memory >= 256 GB and queue != 'fat'", "largest memory where the rest is as wanted: 192 GB on thin@dahu"),
         ("gpu >= 1", "no queue has a property gpu; did you mean gpu_mem?"),
         ({"Site": "lyon"}, "no queue is at lyon; sites there: 'grenoble'"),
@@ -166,7 +183,7 @@ def test_a_job_too_wide_misses_by_its_cores() -> None:
         place: judge_queue(wanted, JobShape(cpu=99), NO_REQUIREMENT, some, KINDS) for place, some in GRID.items()
     }
     assert nearest_miss({place: one for place, one in rejects.items() if one}, GRID, KINDS) == (
-        "largest cores anywhere: 64 on fat@dahu"
+        "cores >= 99 is wanted; largest cores anywhere: 64 on fat@dahu; ask for that at most"
     )
 
 
@@ -174,7 +191,7 @@ def test_a_queue_that_has_all_but_takes_no_such_jobs_is_nearer_than_one_that_lac
     wanted, shape = parse_requirement("cores >= 64", KINDS), JobShape(mem_bytes=800 * GB)
     rejects = {place: judge_queue(wanted, shape, NO_REQUIREMENT, some, KINDS) for place, some in GRID.items()}
     assert nearest_miss({place: one for place, one in rejects.items() if one}, GRID, KINDS) == (
-        "largest memory anywhere: 768 GB on fat@dahu"
+        "memory >= 800 GB is wanted; largest memory anywhere: 768 GB on fat@dahu; ask for that at most"
     )
 
 

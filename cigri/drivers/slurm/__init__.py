@@ -225,7 +225,7 @@ cigri_nodes() {
         return self._clean + SINFO
 
     def parse_nodes(self, answer: ShellResult) -> list[AlikeNodes]:
-        return read_nodes(answer, self._own_partitions())
+        return read_nodes(answer, self._own_partitions(), self._options.resources)
 
     def _own_partitions(self) -> set[str]:
         """Where the cluster's settings send jobs; empty: to the default one."""

@@ -1,27 +1,54 @@
-"""The nodes of Slurm's partitions, as sinfo tells of them: a line for those of a partition that are alike."""
+"""The nodes of Slurm's partitions, as sinfo tells of them: a line for those of a partition that are alike.
+
+Licences are the cluster's: each node gets the number of all as a property.
+"""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from cigri.drivers.slurm.output_parsing import END_OF_ANSWER, unreadable
 from cigri.formats.units import MEGABYTE, MULTIPLES, in_seconds
-from cigri.requirements.value_kinds import PropertyValue
+from cigri.requirements.job_fit import RESOURCES
+from cigri.requirements.value_kinds import PropertyValue, Scalar
 from cigri.resources.nodes import AlikeNodes, alike, known
 from cigri.shell.results import ShellResult
 
 # partition (* is the default), nodes, then of each: cores, MB, features, gres; the partition's longest walltime
-SINFO = f"sinfo -h -e -o '%P|%D|%c|%m|%b|%G|%l' && echo {END_OF_ANSWER}"
+SINFO = f"""\
+sinfo -h -e -o '%P|%D|%c|%m|%b|%G|%l' && echo {END_OF_ANSWER} || exit
+scontrol -o show licenses && scontrol show config | grep '^GresTypes ' || echo unknown
+echo {END_OF_ANSWER} of resources"""
 
+END_OF_RESOURCES = f"{END_OF_ANSWER} of resources\n"
+TMP = "tmp"
+
+_LICENCE = re.compile(r"^LicenseName=(\S+) Total=(\d+) ", re.MULTILINE)
+_GRES_TYPES = re.compile(r"^GresTypes +=(.*)$", re.MULTILINE)
 _LINE = re.compile(r"([^|]+?)(\*?)\|(\d+)\|(\d+)\+?\|(\d+)\+?\|([^|]*)\|([^|]*)\|([^|]*)")
 _NUMBER = re.compile(r"(\d+)([KMGTP]?)")
 _TIME = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
 
 
-def read_nodes(answer: ShellResult, own: Collection[str]) -> list[AlikeNodes]:
-    """By partition; jobs that name none go to `own`, or to the default one."""
-    text, _, after_end = answer.out.partition(f"{END_OF_ANSWER}\n")
-    if answer.status != 0 or not text or after_end or f"{END_OF_ANSWER}\n" not in answer.out:
+class SlurmCountables(NamedTuple):
+    """What jobs may ask for by number: the licences with their totals, and the names of all that there is.
+
+    `names` None: Slurm did not tell.
+    """
+
+    licences: Mapping[str, int]
+    names: list[Scalar] | None
+
+
+def read_nodes(answer: ShellResult, own: Collection[str], named: Mapping[str, str]) -> list[AlikeNodes]:
+    """List alike nodes by partition; jobs that name none go to `own`, or to the default one.
+
+    `named`: what campaigns call resources, as `gres/fpga:u280` or `license/maple`.
+    """
+    text, separator, rest = answer.out.partition(f"{END_OF_ANSWER}\n")
+    if answer.status != 0 or not text or not separator or not rest.endswith(END_OF_RESOURCES):
         raise unreadable("sinfo", answer)
+    countables = _countables(rest.removesuffix(END_OF_RESOURCES), named)
     classes = []
     for line in text.splitlines():
         fields = _LINE.fullmatch(line.rstrip())
@@ -29,11 +56,26 @@ def read_nodes(answer: ShellResult, own: Collection[str]) -> list[AlikeNodes]:
             raise unreadable("sinfo", answer)
         partition, is_default, nodes, *properties = fields.groups()
         queues = [partition, ""] if (partition in own if own else is_default) else [partition]
-        classes += [AlikeNodes(_properties(*properties), int(nodes), queue) for queue in queues]
+        classes += [AlikeNodes(_properties(properties, countables), int(nodes), queue) for queue in queues]
     return alike(kind for kind in classes if kind.nodes)
 
 
-def _properties(cores: str, memory: str, features: str, gres: str, longest: str) -> dict[str, PropertyValue]:
+def _countables(text: str, named: Mapping[str, str]) -> SlurmCountables:
+    """Types of generic resources that no node has are there all the same: nodes of clouds are not listed always."""
+    licences = {name.lower(): int(total) for name, total in _LICENCE.findall(text)}
+    types = _GRES_TYPES.search(text)
+    if types is None:
+        return SlurmCountables({}, None)
+    names = {*licences, *(name.lower() for name in _words(types[1])), *map(str.lower, named), TMP}
+    for name, word in named.items():
+        kind, _, own_name = word.partition("/")
+        if kind == "license" and own_name.lower() in licences:
+            licences[name.lower()] = licences[own_name.lower()]
+    return SlurmCountables(licences, [*sorted(names)])
+
+
+def _properties(fields: Sequence[str], countables: SlurmCountables) -> dict[str, PropertyValue]:
+    cores, memory, features, gres, longest = fields
     counts: dict[str, PropertyValue | None] = {}
     models = []
     for name, model, number in _gres(gres):
@@ -47,8 +89,9 @@ def _properties(cores: str, memory: str, features: str, gres: str, longest: str)
         "gpus": counts.pop("gpu", None),
         "gpu_model": sorted(set(models)) or None,
         "max_walltime": _seconds(longest),
+        RESOURCES: countables.names,
     }
-    return known(counts | plain)
+    return known(counts | dict(countables.licences) | plain)
 
 
 def _gres(text: str) -> Iterator[tuple[str, str, int]]:
@@ -62,7 +105,7 @@ def _gres(text: str) -> Iterator[tuple[str, str, int]]:
 
 
 def _words(text: str) -> list[str]:
-    return [] if text == "(null)" else [word for word in text.split(",") if word]
+    return [word for word in text.strip().split(",") if word and word != "(null)"]
 
 
 def _seconds(text: str) -> int | None:

@@ -203,10 +203,15 @@ class UnreadableOutput(BatchSystemError):
 
 
 class SubmissionFailed(UnreadableOutput):
-    """A whole answer that names no job, and is no refusal that the driver knows; `said`: all of it."""
+    """A whole answer that names no job, and is no refusal that the driver knows; `said`: all of it.
 
-    def __init__(self, command: str, status: int, said: str) -> None:
+    With `is_held_up` the queue was full, and the command was ended while it waited for room: `full` is what to raise
+    once the queue has told that nothing was submitted.
+    """
+
+    def __init__(self, command: str, status: int, said: str, *, is_held_up: bool = False) -> None:
         self.said = said or "no word"
+        self.full = QueueFull(self.said) if is_held_up else None
         super().__init__(f"{command} (exit status {status}): {self.said}")
 
 

@@ -267,11 +267,13 @@ def _settle_all(
         with tools.database.begin() as conn:
             heal_submissions(conn, cluster.id, cluster.name, submitted)
             put_taken(conn, cluster, user)
-    if too_many:
-        with tools.database.begin() as conn:
-            put_full(conn, cluster, user, min(too_many), too_many[min(too_many)])
-    if failed:
-        _ask_of_failed(tools, cluster, key, user, failed, report)
+    try:
+        if failed:
+            too_many |= _ask_of_failed(tools, cluster, key, user, failed, report)
+    finally:
+        if too_many:
+            with tools.database.begin() as conn:
+                put_full(conn, cluster, user, min(too_many), too_many[min(too_many)])
     if unclear:
         raise unclear[0]
 
@@ -305,8 +307,10 @@ def _settle(
 
 def _ask_of_failed(
     tools: PassContext, cluster: ClusterRow, key: str, user: str, failed: Sequence[FailedBatch], report: PassReport
-) -> None:
+) -> dict[int, QueueFull]:
     """Adopt what the queue has; what it has not is void, and its campaign's failed try there, whoever answered so.
+
+    Nobody failed where a queue is full: give the sizes of the batches that it had no room for.
 
     Raise UnreadableOutput or TransportError where the queue says nothing: then these words were no refusal, and what
     became of the batches is asked at the next pass.
@@ -321,8 +325,9 @@ def _ask_of_failed(
             report["adopted batches"] += 1
         else:
             absent.append((sent, error, VoidBatch(key, sent.launch.campaign_id, sent.batch.id)))
+    too_many: dict[int, QueueFull] = {}
     if not absent:
-        return
+        return too_many
     voided = tools.gateway.request_all(cluster, user, [order for *_, order in absent])
     gone: list[ClusterRequest[None]] = []
     for sent, error, order in absent:
@@ -331,16 +336,20 @@ def _ask_of_failed(
                 put_submitted(conn, sent.batch.id, {})
             report["adopted batches"] += 1
             continue
+        campaign_id = sent.launch.campaign_id
         message = f"{error}{_left_out(tools, cluster, sent.excluded)}"
         with tools.database.begin() as conn:
-            return_tasks(conn, cluster.id, sent.batch.id, Outcome.REFUSED, message, tools.settings.jobs)
-            put_failed_submission(
-                conn, sent.launch.campaign_id, cluster.id, cluster.name, message, tools.settings.budget
-            )
-        report["failed submissions"] += 1
-        gone.append(PurgeCampaign(key, sent.launch.campaign_id, [sent.batch.id]))  # its writer has ended: none is late
+            outcome = Outcome.WITHDRAWN if error.full else Outcome.REFUSED
+            return_tasks(conn, cluster.id, sent.batch.id, outcome, message, tools.settings.jobs)
+            if not error.full:
+                put_failed_submission(conn, campaign_id, cluster.id, cluster.name, message, tools.settings.budget)
+        if error.full:
+            too_many.setdefault(len(sent.launch.jobs), error.full)
+        report["batches with no room" if error.full else "failed submissions"] += 1
+        gone.append(PurgeCampaign(key, campaign_id, [sent.batch.id]))  # its writer has ended: none is late
     if gone:
         tools.gateway.request_all(cluster, user, gone)
+    return too_many
 
 
 def _left_out(tools: PassContext, cluster: ClusterRow, nodes: Sequence[str]) -> str:

@@ -256,6 +256,52 @@ def test_a_limit_of_submitted_jobs_is_a_full_queue(name: str) -> None:
         assert not isinstance(refused.value, QueueFull)
 
 
+WAITING_SBATCH = """\
+#!/bin/sh
+echo "ERROR: ld.so: object '/opt/gone.so' from LD_PRELOAD cannot be preloaded: ignored." >&2
+echo "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying" >&2
+exec sleep 1000
+"""
+LIMITS_OF_SLURM = (
+    "echo MaxArraySize = 1001; echo 'MaxJobCount   = 12'; echo 'MinJobAge   = 300 sec'; echo MaxStepCount = 9"
+)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("shell", ["sh", "bash", "busybox"])
+def test_an_sbatch_that_waits_for_room_is_ended_and_the_limit_is_named(tmp_path: Path, shell: str) -> None:
+    for name, text in {"sbatch": WAITING_SBATCH, "scontrol": f"#!/bin/sh\n{LIMITS_OF_SLURM}\n"}.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    command = ["busybox", "sh"] if shell == "busybox" else [shell]
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    done = subprocess.run(
+        command, input=SLURM.submit(REQUEST), env=environment, capture_output=True, text=True, timeout=120
+    )
+    with pytest.raises(SubmissionFailed) as failed:
+        SLURM.parse_submit(ShellResult(done.returncode, done.stdout, done.stderr), REQUEST)
+    assert str(failed.value.full) == (
+        "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying"
+        " (MaxJobCount = 12, MinJobAge = 300 sec)"
+    )
+
+
+@pytest.mark.process
+def test_the_words_of_sbatch_its_status_and_its_job_are_kept_apart(tmp_path: Path) -> None:
+    (tmp_path / "sbatch").write_text("#!/bin/sh\necho first >&2\necho 23\nprintf 'no end' >&2\nexit ${GIVEN:-0}\n")
+    (tmp_path / "sbatch").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    for status, out in (("0", f"23\n{END_OF_ANSWER}\n"), ("7", "23\n")):
+        own = environment | {"GIVEN": status}
+        done = subprocess.run(["sh"], input=SLURM.submit(REQUEST), env=own, capture_output=True, text=True, timeout=120)
+        assert (done.returncode, done.stdout, done.stderr) == (int(status), out, "first\nno end\n")
+
+
+def test_what_was_taken_after_some_waiting_is_taken() -> None:
+    waited = "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n"
+    assert SLURM.parse_submit(ShellResult(0, f"23\n{END_OF_ANSWER}\n", waited), REQUEST)[1] == "23_1"
+
+
 def test_words_without_a_job_are_kept_whatever_the_exit_status() -> None:
     with pytest.raises(SubmissionFailed) as failed:
         SLURM.parse_submit(ShellResult(0, f"Welcome.\n{END_OF_ANSWER}\n", "your project is suspended\n"), REQUEST)

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from cigri.drivers import BatchRequest
 from cigri.drivers.local import LocalDriver
-from cigri.errors import QueueFull
+from cigri.errors import QueueFull, SubmissionFailed
 from cigri.flow.clusters import ClusterRow
 from cigri.gateway.transport_gateway import TransportGateway
 from cigri.shell.results import ShellResult
@@ -35,6 +35,7 @@ class Limit:
 
     def __init__(self, grid: Grid, limit: int, unit: str = "jobs") -> None:
         self.grid, self.limit, self.unit, self.most = grid, limit, unit, 0
+        self.is_held_up = False  # the command waits for room and is ended
 
     def is_full(self, tag: str) -> bool:
         """The batch is committed, and counted, before its submission is written."""
@@ -57,6 +58,8 @@ def limited(local: Grid, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
         return "( echo full; exit 1 )" if given["limit"].is_full(request.tag) else say(driver, request)
 
     def parse_submit(driver: LocalDriver, answer: ShellResult, request: BatchRequest) -> dict[int, str]:
+        if answer.out == "full\n" and given["limit"].is_held_up:
+            raise SubmissionFailed("sbatch", 143, "MaxJobCount", is_held_up=True)
         if answer.out == "full\n":
             raise QueueFull("AssocMaxSubmitJobLimit", counts_arrays=given["limit"].unit == "arrays")
         return read(driver, answer, request)
@@ -97,6 +100,22 @@ def test_the_limit_is_found_and_all_of_it_used(local: Grid, limited: Callable[..
     )
     assert "AssocMaxSubmitJobLimit. 3 jobs of the grid were taken at a time, 4 were not" in told["message"]
     assert "max_jobs" in told["message"]
+    assert_nobody_was_blamed(local)
+    local.assert_each_ran_once(12)
+
+
+def test_a_submission_that_waited_for_room_is_as_good_as_one_that_was_refused_for_it(
+    local: Grid, limited: Callable[..., Limit]
+) -> None:
+    limit = limited(3)
+    limit.is_held_up = True
+    local.submit([str(number) for number in range(12)])
+    local.run_to_end()
+    assert limit.most == 3
+    assert [tuple(row.values()) for row in local.rows(KNOWN)] == [(local.site.user, 3, 4, False)]
+    [told] = local.rows(OPEN)
+    assert told["code"] == "QUEUE_LIMIT"
+    assert "MaxJobCount. 3 jobs of the grid were taken at a time, 4 were not" in told["message"]
     assert_nobody_was_blamed(local)
     local.assert_each_ran_once(12)
 

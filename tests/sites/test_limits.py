@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import text
 
-from tests.grid import Grid
+from tests.grid import Grid, until
 from tests.sites.enforcing import restart
 
 pytestmark = pytest.mark.cluster
@@ -67,6 +67,43 @@ def test_slurms_limit_of_submitted_jobs_is_learnt(enforced: Grid) -> None:
     assert enforced.one(FAULTS) == 0
     assert set(enforced.executions()) >= set(range(40))
     enforced.assert_sane()
+
+
+def set_most_jobs(grid: Grid, most: int, age: int) -> None:
+    """In slurm.conf: jobs of all accounts, and the seconds for which those that ended count as well."""
+    changed = f"s/^MaxJobCount=.*/MaxJobCount={most}/; s/^MinJobAge=.*/MinJobAge={age}/"
+    grid.site.sh(f"sed -i '{changed}' /etc/slurm/slurm.conf", user="root")
+    restart(grid)
+
+
+@pytest.fixture
+def small_queue(alpha: Grid) -> Iterator[Grid]:
+    """Slurm that remembers eight jobs at a time, and none when the test begins; once a minute it forgets some."""
+    alpha.site.sh("scancel -u alice; scancel -u bob", user="root")
+    set_most_jobs(alpha, 100_000, 2)
+    try:
+        until(lambda: alpha.site.sh("squeue -h -a -t all", user="root") == "")
+        set_most_jobs(alpha, 8, 2)
+        yield alpha
+    finally:
+        alpha.site.sh("scancel -u alice", user="root")
+        set_most_jobs(alpha, 100_000, 300)
+
+
+def test_slurms_limit_of_all_jobs_is_learnt_and_no_submission_waits_for_room(small_queue: Grid) -> None:
+    """Slurm's sbatch would try for two minutes; meanwhile, nobody could submit anything, and the cluster were away."""
+    small_queue.submit([str(number) for number in range(12)])
+    small_queue.run_until(lambda: small_queue.rows(LIMITS) and small_queue.one(LIVE))
+    small_queue.run_to_end(seconds=600)
+    [told] = small_queue.rows("SELECT subject, message FROM events WHERE code = 'QUEUE_LIMIT'")
+    assert told["subject"] == "account alice on alpha"
+    for word in ("temporarily unable to accept job", "MaxJobCount = 8", "were taken at a time", "max_jobs"):
+        assert word in told["message"]
+    assert small_queue.rows(BLAMED) == []
+    assert small_queue.rows("SELECT 1 FROM events WHERE code IN ('ACCOUNT_REFUSED', 'SUBMISSION_FAILED')") == []
+    assert small_queue.one(FAULTS) == 0
+    small_queue.assert_each_ran_once(12)
+    small_queue.assert_sane()
 
 
 def set_arrays(grid: Grid, number: int) -> None:

@@ -24,6 +24,7 @@ from cigri.drivers.slurm.output_parsing import (
     read_tables,
     unreadable,
 )
+from cigri.drivers.slurm.submission_script import NO_SUCH_ARRAY, held_up, watched
 from cigri.drivers.slurm.submit_arguments import (
     SlurmOptions,
     find_problems,
@@ -44,16 +45,6 @@ CLEAN = f"{FORGET}export LC_ALL=C SLURM_BITSTR_LEN=0 SLURM_TIME_FORMAT=%s SQUEUE
 SESSION = f"{FORGET}unset SSH_CLIENT SSH_CONNECTION SSH_TTY SSH_AUTH_SOCK XDG_SESSION_ID XDG_RUNTIME_DIR OLDPWD\n"
 
 WITH_SORTED = ' ${cigri_gres:+"--gres=$cigri_gres"} ${cigri_licenses:+"--licenses=$cigri_licenses"}'
-NO_SUCH_ARRAY = "Invalid job array specification"
-AFTER_SUBMISSION = f"""\
-status=$?
-[ -z "$said" ] || printf '%s\\n' "$said" >&2
-case $said in
-    *"{NO_SUCH_ARRAY}"*) scontrol show config | grep "^MaxArraySize " ;;
-esac
-[ $status -ne 0 ] || echo {END_OF_ANSWER}
-exit $status"""
-
 # What an association or a QOS lets be submitted: AssocMaxSubmitJobLimit, QOSMaxSubmitJobPerUserLimit, ...
 SUBMIT_LIMIT = re.compile(r"^sbatch: error: (Assoc|QOS)\w*SubmitJob\w*Limit$", re.MULTILINE)
 NO_ACCOUNTING = "accounting storage is disabled"
@@ -122,13 +113,14 @@ cigri_nodes() {
         if request.notice > 0:
             words.append(f"--signal=B:XCPU@{request.notice}")
         command = shlex.join(words) + (WITH_SORTED if sorting else "")
-        submission = f'{{ said=$({command} "$PWD/job" "$PWD" 2>&1 >&3); }} 3>&1'
-        return f"{self._where}{SESSION}{NO_WAITING}{sorting}{submission}\n{AFTER_SUBMISSION}"
+        return f"{self._where}{SESSION}{NO_WAITING}{sorting}" + watched(f'{command} "$PWD/job" "$PWD"')
 
     def select(self, requirement: Condition) -> list[str]:
         return [f"--{name}={value}" for name, value in selection_words(select(requirement)).items()]
 
     def parse_submit(self, answer: ShellResult, request: BatchRequest) -> dict[int, str]:
+        if error := held_up(answer):
+            raise error
         is_told = "sbatch: error:" in answer.err and answer.err.endswith("\n")
         if answer.status != 0 and is_told and not NO_SLURM.search(answer.err):
             raise _refusal(answer, request)

@@ -304,6 +304,18 @@ def test_an_empty_list_needs_a_witness() -> None:
             OAR.parse_status(ShellResult(0, out, ""), TAG)
 
 
+def test_when_a_job_is_to_start_stands_in_the_second_list_of_its_array() -> None:
+    """As 2.5.9 tells it; a job that has begun between the two lists was not begun anew."""
+    waits = {"state": "Waiting", "message": "R=16,W=0:10:0,J=B (Karma=0.000,quota_ok)"}
+    short = [job(12, **waits, array_index=1), job(13, **waits, array_index=2), job(14, **waits, array_index=3)]
+    long = [job(12, **waits, array_index=1, scheduledStart=1795946267), job(13, state="Running", array_index=2)]
+    both = listed(*short).out + listed(*long).out
+    found = {one.index: one for one in OAR.parse_status(ShellResult(0, both, ""), TAG)}
+    assert {index: one.expected for index, one in found.items()} == {1: 1795946267.0, 2: None, 3: None}
+    assert found[2].state is RemoteJobState.RUNNING
+    assert {one.restarts for one in found.values()} == {0}
+
+
 def test_a_scheduler_that_was_not_seen_for_long_is_no_answer() -> None:
     with pytest.raises(UnreadableOutput, match="does Almighty run"):
         OAR.parse_probe(ShellResult(0, f"OAR version : 2.5.9 (Canicule)\n{{}}\n{END_OF_OAR_ANSWER}\n", ""))

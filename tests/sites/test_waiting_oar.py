@@ -50,6 +50,7 @@ def test_whose_turn_has_not_come_is_told_without_what_differs_from_job_to_job(de
     delta.site.sh("oarsub -l /nodes=2/core=8,walltime=0:10 'sleep 600' >/dev/null", user="bob")
     delta.submit(["1", "2"])
     delta.run_until(lambda: delta.rows(SAID))
+    delta.run_until(lambda: delta.rows("SELECT 1 FROM waiting_reasons WHERE starts_at > now()"))
     meaning = "its turn has not come: cores are in use, or others go first"
     assert [tuple(row.values()) for row in delta.rows(SAID)] == [("quota_ok", meaning, False, 2)]
     assert delta.rows(OPEN) == []

@@ -51,9 +51,12 @@ def read_answers(command: str, answer: ShellResult) -> list[dict[str, Any]]:
 
 
 def jobs_of(entries: Iterable[Mapping[str, Any]]) -> list[RemoteJob]:
-    """Of jobs with the same name and index the last one: OAR has submitted it in place of those before it."""
+    """Of jobs with the same name and index the last one: OAR has submitted it in place of those before it.
+
+    Of a job that is listed twice the later entry counts.
+    """
     jobs: dict[tuple[str, int], RemoteJob] = {}
-    for entry in sorted(entries, key=_id):
+    for _, entry in sorted({_id(entry): entry for entry in entries}.items()):
         job = _job(entry)
         if before := jobs.get((job.tag, job.index)):
             job = replace(job, restarts=before.restarts + 1)
@@ -136,6 +139,7 @@ def _job(entry: Mapping[str, Any]) -> RemoteJob:
         restarts=int(bool(_first(entry, "resubmit_job_id"))),
         meaning=told.meaning,
         is_stuck=told.is_stuck,
+        expected=_time(_first(entry, "scheduledStart", "scheduled_start")) if state is RemoteJobState.WAITING else None,
     )
 
 

@@ -3,6 +3,7 @@
 Each has `run`, which takes the words behind the sub-command and gives the exit status; its docstring is the file's.
 """
 
+import signal
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
@@ -64,6 +65,8 @@ EXAMPLES = """\
 @command
 def main(argv: list[str]) -> int:
     """Exit status of the sub-command; 2 when there is none of that name."""
+    if argv[:1] == ["portal"]:  # half a second of imports before it can take this signal, which would end it
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
     return dispatch("cigri", "Operate a CiGri grid.", COMMANDS, EXAMPLES, argv)
 
 

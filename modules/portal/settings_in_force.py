@@ -36,9 +36,13 @@ class SettingsInForce:
             logger.info("The settings were read again")
 
     def reload_on_hangup(self) -> None:
-        """Let SIGHUP read them again, but where it says that the terminal of this process is gone."""
+        """Let SIGHUP read them again, one that came while this process began, too.
+
+        At a terminal it says that the terminal is gone, and ends the process.
+        """
         if not _is_at_terminal():
             signal.signal(signal.SIGHUP, self._on_hangup)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})  # blocked by modules.operator.main
 
     def _on_hangup(self, _number: int, _frame: FrameType | None) -> None:
         self.reload()

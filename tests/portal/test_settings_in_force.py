@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from tests.portal.test_browser_pages import PAGES
 from tests.portal.test_changes import EVERY, ask, put_grid
 from tests.waiting import looks
 
+MAIL = '[notify]\nsmtp = "localhost:25"\n'
 SUBSCRIPTION = json.dumps({"address": "mail:me@example.org"})
 
 
@@ -63,6 +65,11 @@ class PortalProcess(NamedTuple):
     settings: Path
     log: Path
 
+    def wait(self) -> None:
+        """Until it listens, or has ended."""
+        assert any(is_served(self.place) or self.process.poll() for _ in looks(what="the portal listens"))
+        assert self.process.poll() is None, self.log.read_text()
+
     def subscribe(self) -> tuple[int, str]:
         connection = UnixSocketConnection(self.place)
         try:
@@ -81,38 +88,78 @@ class PortalProcess(NamedTuple):
         assert any(self.log.read_text().count(said) > before for _ in looks(what=said))
 
 
-@pytest.fixture
-def portal_process(database_url: str, tmp_path: Path) -> Iterator[PortalProcess]:
-    settings, place, log = tmp_path / "cigri.toml", tmp_path / "portal.sock", tmp_path / "log"
-    settings.write_text("")
+@contextmanager
+def started_portal(database_url: str, directory: Path, stdin: int = subprocess.DEVNULL) -> Iterator[PortalProcess]:
+    settings, place, log = directory / "cigri.toml", directory / "portal.sock", directory / "log"
     environment = {
         **os.environ,
         "CIGRI_CONFIG": str(settings),
         "CIGRI_SET_DATABASE__URL": database_url,
         "CIGRI_SET_PORTAL__SOCKET": str(place),
-        "CIGRI_SET_DATA_DIRECTORY": str(tmp_path),
+        "CIGRI_SET_DATA_DIRECTORY": str(directory),
     }
     argv = [sys.executable, "-P", "-m", "modules.operator", "portal"]
     with (
         log.open("wb") as written,
-        subprocess.Popen(argv, env=environment, stdin=subprocess.DEVNULL, stderr=written) as process,
+        subprocess.Popen(argv, env=environment, stdin=stdin, stderr=written) as process,
     ):
         try:
-            assert any(is_served(place) for _ in looks(what="the portal listens"))
             yield PortalProcess(process, place, settings, log)
         finally:
             process.terminate()
+
+
+@pytest.fixture
+def portal_process(database_url: str, tmp_path: Path) -> Iterator[PortalProcess]:
+    (tmp_path / "cigri.toml").write_text("")
+    with started_portal(database_url, tmp_path) as portal:
+        portal.wait()
+        yield portal
 
 
 @pytest.mark.process
 def test_sighup_has_the_settings_read_again(portal_process: PortalProcess) -> None:
     status, said = portal_process.subscribe()
     assert (status, "this grid sends no mail" in said) == (409, True), said
-    portal_process.settings.write_text('[notify]\nsmtp = "localhost:25"\n')
+    portal_process.settings.write_text(MAIL)
     assert portal_process.subscribe()[0] == 409, "nothing was read"
-    portal_process.reload('[notify]\nsmtp = "localhost:25"\n', "The settings were read again")
+    portal_process.reload(MAIL, "The settings were read again")
     assert portal_process.subscribe()[0] == 200
     portal_process.reload("[notify]\nsmtp = 5\n", "The settings stay as they were")
     assert portal_process.subscribe()[0] == 200
     portal_process.reload("", "The settings were read again")
     assert portal_process.subscribe()[0] == 409
+
+
+@pytest.mark.process
+def test_a_sighup_that_comes_while_the_portal_begins_is_kept(database_url: str, tmp_path: Path) -> None:
+    """It comes in the middle of the first reading, which a pipe makes wait; what is there then holds."""
+    settings = tmp_path / "cigri.toml"
+    os.mkfifo(settings)
+    with started_portal(database_url, tmp_path) as portal:
+        first = _opened_by_its_reader(settings)
+        settings.unlink()
+        settings.write_text(MAIL)
+        portal.process.send_signal(signal.SIGHUP)
+        os.close(first)
+        portal.wait()
+        assert portal.subscribe()[0] == 200
+
+
+@pytest.mark.process
+def test_a_terminal_that_goes_ends_the_portal(database_url: str, tmp_path: Path) -> None:
+    (tmp_path / "cigri.toml").write_text("")
+    ours, theirs = os.openpty()
+    with started_portal(database_url, tmp_path, theirs) as portal:
+        portal.wait()
+        portal.process.send_signal(signal.SIGHUP)
+        assert portal.process.wait(60) == -signal.SIGHUP
+    os.close(ours)
+    os.close(theirs)
+
+
+def _opened_by_its_reader(pipe: Path) -> int:
+    for _ in looks(what="somebody reads"):
+        with suppress(OSError):  # ENXIO until then
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    raise AssertionError

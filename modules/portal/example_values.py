@@ -10,6 +10,7 @@ from cigri.jdl.json_schema import EXAMPLE_DESCRIPTION
 
 SUBMITTED, STARTED, SEEN, LATER = (f"2026-10-01T{at}+00:00" for at in ("08:00:00", "08:01:10", "09:30:00", "11:15:00"))
 TOMORROW, NEXT_YEAR = "2026-10-02T08:00:00+00:00", "2027-10-01T08:00:00+00:00"
+FILE_CONTENT = "test"
 DIGEST, NONCE = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "n" * 43
 PUBLIC_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEB laptop"
 SIGNATURE = "-----BEGIN SSH SIGNATURE-----\nU1NIU0lH\n-----END SSH SIGNATURE-----\n"
@@ -198,6 +199,7 @@ OVERRIDES: Mapping[str, Any] = {
     "EventView.outcome": "failure",
     "found_tasks.order": "number",
     "found_tasks.state": "failed",
+    "send_input.size": len(FILE_CONTENT),
     "submit_stages.Idempotency-Key": "7c1f0a52-stages-1",
     "FailureGroup.exit_code": 3,
     "FailureGroup.number": 2,

@@ -14,31 +14,17 @@ from starlette.responses import Response
 
 from cigri.endpoints import UploadEndpoint
 from cigri.endpoints.dispatch import run_upload_endpoint
-from cigri.endpoints.portal_client import STREAM
 from cigri.endpoints.request_bodies import SpooledBody
 from cigri.formats.units import MEGABYTE
 from cigri.identity.callers import Caller
-from cigri.jdl.json_schema import DESCRIPTION_SCHEMA, EXAMPLE_DESCRIPTION
 from modules.portal import routes
 from modules.portal.deferred_responses import ResponsePending
-from modules.portal.openapi import SCHEMA_PLACE
 from modules.portal.services import PortalServices, services_of
 from modules.portal.storage_reserve import StorageReserve
+from modules.portal.upload_bodies import body_of
 from modules.portal.upload_limiter import arriving
 
 LOOKED_AT_EVERY = 16 * MEGABYTE  # bytes between two looks at the room that is left
-REQUEST_BODY = {"required": True, "content": {STREAM: {"schema": {"type": "string"}}}}
-DESCRIPTION_BODY = {
-    "required": True,
-    "description": "One JSON value a line: the description, then its parameters, if they do not stand in it: those of "
-    "`params`, or the lines of `param_file` as strings. A text is a description in DIRAC's language.",
-    "content": {
-        STREAM: {
-            "schema": {"anyOf": [{"$ref": SCHEMA_PLACE.format(model=DESCRIPTION_SCHEMA)}, {"type": "string"}]},
-            "example": EXAMPLE_DESCRIPTION,
-        }
-    },
-}
 
 
 def add(router: APIRouter, endpoint: UploadEndpoint[..., Any]) -> None:
@@ -63,9 +49,7 @@ def add(router: APIRouter, endpoint: UploadEndpoint[..., Any]) -> None:
             except ResponsePending:
                 return routes.not_yet()
 
-    routes.add_route(
-        router, endpoint, serve, requestBody=DESCRIPTION_BODY if endpoint.sends_description else REQUEST_BODY
-    )
+    routes.add_route(router, endpoint, serve, requestBody=body_of(endpoint))
 
 
 def _answer(

@@ -19,6 +19,7 @@ from cigri.settings.sections import NodeSettings
 from cigri.tables.clusters import Cluster
 from modules.portal import make_app
 from modules.portal.deferred_responses import DeferredResponses
+from modules.portal.example_values import DIGEST
 from modules.portal.openapi_examples import ExampleMaker, NoExample
 from modules.portal.problem_details import MEDIA_TYPE
 from modules.portal.settings_in_force import SettingsInForce
@@ -29,8 +30,6 @@ from tests.portal.test_routes import plain
 
 JSON_TYPE = "application/json"
 NOT_UNDERSTOOD = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
-SENT_OTHERWISE = {"send_input", "send_inputs", "lacked_inputs", "add_tasks", "apply_resources"}
-"""Uploads of what is no JSON object: a schema of text has no example, and an empty text is refused."""
 OF_ROOT, AS_ROOT = {"create_token", "create_link"}, {"for_root": True}
 """The tests run as root, who has to say so; nobody else does."""
 
@@ -61,6 +60,22 @@ class Operation(NamedTuple):
         }
         headers = {each["name"]: each["example"] for each in self.parameters("header") if is_whole}
         return f"{path}?{urlencode(asked, doseq=True)}", headers
+
+    def kind(self) -> dict[str, str]:
+        return {"Content-Type": STREAM if STREAM in self._contents() else JSON_TYPE}
+
+    def body(self) -> str | None:
+        """A text as it is; None where nothing is sent."""
+        for content in self._contents().values():
+            example = content["example"]
+            if isinstance(example, str):
+                return example
+            return json.dumps(example | (AS_ROOT if self.name in OF_ROOT else {}))
+        return None
+
+    def _contents(self) -> dict[str, Any]:
+        contents: dict[str, Any] = self.described.get("requestBody", {}).get("content", {})
+        return contents
 
 
 def _as_text(value: Any) -> Any:
@@ -103,7 +118,7 @@ def test_each_parameter_and_each_body_has_an_example_that_it_takes(described: di
     for operation in operations(described):
         bodies = operation.described.get("requestBody", {}).get("content", {})
         asked = [*operation.described.get("parameters", [])]
-        asked += [body for body in bodies.values() if body["schema"] != {"type": "string"}]
+        asked += bodies.values()
         for each in asked:
             found += 1
             if "example" not in each or not fits(described, each["schema"], each["example"]):
@@ -147,18 +162,37 @@ def test_a_request_made_of_the_examples_is_understood(
         put_exclusion(conn, 1, "dahu", "dahu-3", "it is sick", NodeSettings())
     wrong, understood = [], 0
     for operation in operations(described):
-        if operation.name in SENT_OTHERWISE:
-            continue
         path, headers = operation.example(is_whole=is_whole)
-        bodies = operation.described.get("requestBody", {}).get("content", {})
-        kind = STREAM if STREAM in bodies else JSON_TYPE
-        body = json.dumps(bodies[kind]["example"] | (AS_ROOT if operation.name in OF_ROOT else {})) if bodies else None
-        answer = portal.request(operation.method, path, body, headers={**headers, "Content-Type": kind})
+        answer = portal.request(operation.method, path, operation.body(), headers={**headers, **operation.kind()})
         if answer.status in NOT_UNDERSTOOD or answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             wrong.append((operation.name, answer.status, answer.body))
         understood += answer.status < HTTPStatus.BAD_REQUEST
     assert wrong == [], "\n".join(map(str, wrong))
     assert understood > 80
+
+
+def test_what_is_streamed_as_the_examples_say_is_taken(
+    described: dict[str, Any], portal: Served, database: Database
+) -> None:
+    """One after the other: the file is lacking until it is sent, and the tasks are added to the example's campaign."""
+    with database.begin() as conn:
+        for name in ("dahu", "luke"):
+            a_cluster(conn, name, driver="slurm")
+    found = {operation.name: operation for operation in operations(described)}
+
+    def send(name: str, *, is_whole: bool = False) -> Any:
+        path, headers = found[name].example(is_whole=is_whole)
+        answer = portal.request("POST", path, found[name].body(), headers={**headers, **found[name].kind()})
+        assert answer.status < HTTPStatus.BAD_REQUEST, (name, answer)
+        return answer.body
+
+    assert send("lacked_inputs") == {"sums": [DIGEST]}
+    assert send("send_input", is_whole=True) == {"sha256": DIGEST, "held": 0, "is_stored": True}
+    assert send("lacked_inputs") == {"sums": []}
+    assert send("send_inputs") == {"taken": 1, "wrong": []}
+    assert send("submit_campaign")["id"] == 1
+    assert send("add_tasks") == {"id": 1, "added": 2}
+    assert send("apply_resources")["changes"]
 
 
 def test_a_field_of_which_nothing_is_said_is_found() -> None:

@@ -19,6 +19,7 @@ from cigri.errors import UsageError
 from cigri.identity.callers import Caller
 from modules.portal.authentication import BY_SESSION
 from modules.portal.browser_sessions import PROOF_FIELD
+from modules.portal.rendering.page_parts import KNOWN_PARTS, PageParts
 from modules.portal.rendering.template_filters import FILTERS
 from modules.portal.services import PortalServices
 
@@ -54,9 +55,13 @@ class PageRenderer:
 
     def show(
         self, request: Request, template: str, caller: Caller | None, status: int = HTTPStatus.OK, **told: Any
-    ) -> HTMLResponse:
-        """A page; `caller` None: nobody is known. It may be told its `clock`, of the instant of all else."""
-        told = {"clock": cache(self._now), **told}
+    ) -> Response:
+        """A page, or what has changed of it for a browser that shows the rest; `caller` None: nobody is known.
+
+        It may be told its `clock`, of the instant of all else.
+        """
+        parts = PageParts()
+        told = {"clock": cache(self._now), "part": parts.part, **told}
         told |= {
             "caller": caller,
             "proof": "" if caller is None else self.identities.sessions.proof(caller),
@@ -64,7 +69,9 @@ class PageRenderer:
             "path": request.url.path,
             "here": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         }
-        return HTMLResponse(self._templates.get_template(template).render(told), status)
+        page = self._templates.get_template(template).render(told)
+        known = request.headers.get(KNOWN_PARTS, "")
+        return parts.answer(page, known) or HTMLResponse(page, status)
 
     def _now(self) -> datetime:
         """The time of the grid, which only a page with times on it asks for."""

@@ -2,6 +2,7 @@
 "use strict";
 
 const YEAR = new Date().getFullYear();
+let isOld = false; // something has changed that this page does not show
 
 function writeTimes(place) {
     for (const time of place.querySelectorAll("time[datetime]")) {
@@ -24,17 +25,49 @@ function keepRows() {
     });
 }
 
-function isTyping() {
-    return document.activeElement.matches("main input:not([type=hidden]), main select, main textarea");
+function isTyped(field) {
+    if (field.type === "hidden") return false;
+    if (field === document.activeElement) return true;
+    if (field.matches("select")) return [...field.options].some(isChosenAnew);
+    return field.value !== field.defaultValue || field.checked !== field.defaultChecked;
 }
 
-// What nobody sees, or somebody types in, is fetched anew later.
+// The first option is chosen where none says so.
+function isChosenAnew(option) {
+    return option.index > 0 && option.selected !== option.defaultSelected;
+}
+
+function isInUse(place) {
+    return [...place.querySelectorAll("input, select, textarea")].some(isTyped);
+}
+
+// The grid sends those parts (page_parts.py) that have changed. One in which somebody types stays, and is fetched later.
+function exchangeParts() {
+    document.addEventListener("htmx:configRequest", (event) => {
+        if (event.target.id !== "main") return;
+        const shown = [...event.target.querySelectorAll(".part")];
+        const known = shown.map((part) => `${part.id.slice("part-".length)}=${part.dataset.tag}`);
+        event.detail.headers["X-CiGri-Parts"] = known.join(" ");
+    });
+    document.addEventListener("htmx:oobBeforeSwap", (event) => {
+        if (!isInUse(event.detail.target)) return;
+        event.preventDefault();
+        isOld = true;
+    });
+    document.addEventListener("htmx:beforeSwap", (event) => {
+        const isWhole = event.target.id === "main" && !event.detail.xhr.getResponseHeader("HX-Reswap");
+        if (!isWhole || !isInUse(event.target)) return;
+        event.detail.shouldSwap = false;
+        isOld = true;
+    });
+}
+
+// What nobody sees is fetched anew later.
 function listen(address) {
     const changes = new EventSource(address);
-    let isOld = false;
     function renew() {
         const isWatched = sessionStorage.getItem(`watched${location.pathname}`) !== null; // notice.js tells what is new
-        if (!isOld || isTyping() || (document.hidden && !isWatched)) return;
+        if (!isOld || (document.hidden && !isWatched)) return;
         isOld = false;
         htmx.trigger("#main", "changed");
     }
@@ -56,5 +89,6 @@ function dropDraft() {
 
 writeTimes(document);
 keepRows();
+exchangeParts();
 dropDraft();
 if (document.body.dataset.changes) listen(document.body.dataset.changes);

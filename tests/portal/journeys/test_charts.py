@@ -9,6 +9,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 from sqlalchemy import text
 
+from tests.factories import end_jobs, submitted_jobs
 from tests.portal.conftest import Served
 from tests.portal.journeys.conftest import Visit
 from tests.portal.journeys.test_every_page import faults, grave, on_each_screen
@@ -135,6 +136,8 @@ def test_a_chart_stays_as_it_is_when_its_page_is_fetched_anew(charted: Served, v
     figure = chart(page, "cores-1")
     for place in (figure, page.locator("h1")):
         mark(place)
+    with charted.database.begin() as conn:
+        end_jobs(conn, 1, submitted_jobs(conn, 1, 1, 1))
     page.evaluate("htmx.trigger('#main', 'changed')")
     expect(page.locator("h1")).not_to_have_class(MARKED)
     expect(figure).to_have_class(MARKED)

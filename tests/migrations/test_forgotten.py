@@ -6,7 +6,7 @@ from sqlalchemy.exc import IntegrityError
 
 from cigri.database import Database, schema
 
-BEFORE, AFTER = "0075", "0077"
+BEFORE, AFTER = "0076", "0077"
 ROWS = """
 INSERT INTO campaigns (name, grid_user, type, state, scheduler, submitted_at, ended_at)
 VALUES ('n', 'alice', 'default', 'terminated', '', now(), now()),

@@ -40,6 +40,7 @@ LOCAL_STATES = {
     "failed": RemoteJobState.FAILED,
     "killed": RemoteJobState.KILLED,
     "timeout": RemoteJobState.TIMEOUT,
+    "out_of_memory": RemoteJobState.OUT_OF_MEMORY,
     "node_failed": RemoteJobState.NODE_FAILED,
     "vanished": RemoteJobState.FAILED,  # none of its processes is there, and nobody saw how it ended
 }
@@ -63,6 +64,7 @@ class LocalDriver(Driver):
         "cigri_epoch=$CIGRI_LOCAL_STARTED\n"
         "CIGRI_SCRATCH=$CIGRI_LOCAL_SCRATCH CIGRI_NODE_FILE=/proc/sys/kernel/hostname\n"
         "cigri_features=$CIGRI_LOCAL_FEATURES cigri_space=$CIGRI_LOCAL_SPACE\n"
+        "cigri_peaks=${CIGRI_LOCAL_FEATURES:+$CIGRI_LOCAL_FEATURES/peaks}\n"
     )
 
     controls = frozenset(JobControl)

@@ -207,9 +207,16 @@ class JobEngine:
             if running.due <= now:
                 self._keep_doom(running, running.enforce(now))
 
+    def look_at_memory(self, now: float) -> None:
+        """SIGKILL to jobs that have more than they asked for."""
+        due = [running for running in self._running.values() if running.look_due <= now]
+        orphans = [pid for pid in processes.children() if pid not in self._children] if due else []
+        for running in due:
+            self._keep_doom(running, running.look(now, orphans))
+
     def next_due(self) -> float:
-        """When enforce() has work, on the monotonic clock."""
-        return min((running.due for running in self._running.values()), default=math.inf)
+        """When enforce() or look_at_memory() has work, on the monotonic clock."""
+        return min((min(running.due, running.look_due) for running in self._running.values()), default=math.inf)
 
     def live(self) -> Iterator[tuple[JobArray, list[JobProcess], str]]:
         """Each live array, its jobs under way, and why its next job waits."""

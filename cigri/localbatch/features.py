@@ -6,12 +6,15 @@ Those that come back as they were given are emptied, and serve the user's next j
 import logging
 import os
 import tempfile
+from contextlib import suppress
 
 from cigri.localbatch.job_owner import JobOwner
 from cigri.localbatch.linked_directory import LinkedDirectory, give_to, remove
 from cigri.localbatch.scratch import is_as_given
 
 MEMORY_DIRECTORY = "/dev/shm"  # noqa: S108  (what is made in it has a random name)
+PEAKS = "peaks"
+"""Beside them what the daemon has seen of the memory of tasks, for the wrapper."""
 DIRECTORIES = ("machinefeatures", "jobfeatures", "jobstatus")
 
 logger = logging.getLogger(__name__)
@@ -50,6 +53,8 @@ class FeatureDirectories:
 def _empty(uid: int, path: str) -> bool:
     """Remove the files; False when there is anything else."""
     try:
+        with suppress(FileNotFoundError):
+            os.unlink(f"{path}/{PEAKS}")
         for part in DIRECTORIES:
             if not is_as_given(uid, f"{path}/{part}"):
                 return False

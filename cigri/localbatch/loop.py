@@ -50,6 +50,7 @@ class BatchDaemon:
         self._reap()
         now = time.monotonic()
         self._engine.enforce(now)
+        self._engine.look_at_memory(now)
         for request in self._server.requests:
             text = requests.answer(self._engine, request.uid, request.line, now)
             self._server.answer(request.connection, text)

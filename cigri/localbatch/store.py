@@ -60,6 +60,7 @@ class LocalJobState(StrEnum):
     FAILED = "failed"
     KILLED = "killed"
     TIMEOUT = "timeout"
+    OUT_OF_MEMORY = "out_of_memory"
     NODE_FAILED = "node_failed"
     VANISHED = "vanished"
 

@@ -48,6 +48,7 @@ VOLATILE = (
     (r"\b\d+(\.\d+)? tasks/h", "RATE"),
     (r"\(\d+(\.\d+)? [KMG]?B/s\)", "SPEED"),
     (r"Forecasts: [^\n]*\n", ""),  # of a campaign that lasted long enough to be foretold
+    (r"Memory: [^\n]*\n", ""),  # of tasks that lasted until they were looked at
     (r"`gridstat -j \d+", "gridstat -j JOB"),
     (r"\b\d+\.\d+\b|\b\d{3,}\b", "NUMBER"),
 )

@@ -71,7 +71,8 @@ def test_hooks_run_what_the_tests_begin_with() -> None:
     script = (ROOT / "scripts" / "test").read_text()
     for hook in local["hooks"]:
         command = hook["entry"].removeprefix(".venv/bin/")
-        in_both = f"    {command}\n" in script and re.search(rf"^stage \w+ {re.escape(command)}( >.*)?$", script, re.MULTILINE)
+        stage = rf"^stage \w+ {re.escape(command)}( >.*)?$"
+        in_both = f"    {command}\n" in script and re.search(stage, script, re.MULTILINE)
         assert in_both or command == "scripts/test --quick", command
 
 

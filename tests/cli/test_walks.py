@@ -4,6 +4,7 @@ import getpass
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import pytest
@@ -19,6 +20,13 @@ from tests.localbatch.host import Host
 DOCS = Path(__file__).parents[2] / "docs"
 WALKS = blocks((DOCS / "reference" / "commands.md").read_text().partition("\n## Walks\n")[2])
 TASKS = [page for page in sorted((DOCS / "how-to").glob("*.md")) if blocks(page.read_text())]
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A path as short as a home is: where a long one is folded on a screen would depend on where tests keep files."""
+    with TemporaryDirectory(prefix="walk-", dir="/tmp") as directory:
+        yield Path(directory)
 
 
 @pytest.fixture

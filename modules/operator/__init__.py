@@ -14,6 +14,7 @@ from cigri.errors import UsageError
 COMMANDS = {
     "up": "start the database, bring it up to date, and start the almighty",
     "down": "stop all that `up` has started; jobs go on",
+    "uninstall": "end the grid of this user and remove it, but no results",
     "status": "what runs, how the modules are, and the clusters",
     "run": "one pass of a module by hand, or passes for ever",
     "almighty": "cycle the modules, in the foreground",
@@ -39,6 +40,7 @@ COMMANDS = {
 HERE_ONLY = {
     "up": "it starts this host's processes",
     "down": "it ends this host's processes",
+    "uninstall": "it ends this host's processes and removes their files",
     "status": "it looks for this host's processes, and tells of a database or a portal that does not answer",
     "run": "it is a module, which writes the tables",
     "almighty": "it is the modules, which write the tables",

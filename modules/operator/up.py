@@ -21,7 +21,7 @@ from cigri.package_files import directory
 from cigri.private_files import make_private_directory, open_privately
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings
-from modules.operator import data_directory, detached_process, portal
+from modules.operator import data_directory, detached_process, login_unit, portal
 
 if TYPE_CHECKING:
     from cigri.database import Database
@@ -42,34 +42,46 @@ def run(argv: list[str]) -> int:
         "cigri up",
         "Start the embedded database (unless database.url is set), bring its schema up to date, declare this host as "
         "the\ncluster localhost if there is none, and start the almighty and the portal in the background.",
-        "  cigri up",
+        "  cigri up\n  cigri up --at-login           and again after each reboot",
     )
     parser.add_argument(
         "--no-almighty", action="store_true", help="only the database; modules and portal are started elsewhere"
     )
+    parser.add_argument("--at-login", action="store_true", help="start this grid after each reboot, too, by systemd")
     options = parser.parse_args(argv)
+    if options.at_login and options.no_almighty:
+        parser.error("--at-login starts all of the grid: it does not go with --no-almighty")
+    settings = load()
+    if options.at_login:
+        login_unit.require_possible(settings)
+    _bring_up(settings, no_almighty=options.no_almighty)
+    if options.at_login:
+        print("\n".join(login_unit.install(settings)))
+    return 0
+
+
+def _bring_up(settings: Settings, *, no_almighty: bool) -> None:
     from cigri.flow.grid_identity import require_grid_identity
 
-    settings = load()
     almighty = data_directory.almighty(settings)
     with _one_at_a_time(settings.data_directory):
-        if not options.no_almighty and (pid := almighty.pid()) and data_directory.is_database_there(settings):
+        if not no_almighty and (pid := almighty.pid()) and data_directory.is_database_there(settings):
             portal.tell_start(settings, portal.start(settings))
             print(f"CiGri is running already: the almighty is process {pid}; `cigri status` tells more")
-            return 0
+            return
         database = _start_database(settings)
         try:
             with database.begin() as conn:
                 require_grid_identity(conn, database_place(settings))
             _declare_localhost(settings, database)
-            if options.no_almighty:
+            if no_almighty:
                 print("The database is ready; the modules are to be started by others")
-                return 0
+                return
             served = portal.start(settings)
             if pid := almighty.pid():
                 print(f"The almighty (process {pid}) goes on")
                 portal.tell_start(settings, served)
-                return 0
+                return
             if almighty.has_died():
                 print_error("the almighty had died; it goes on where it was")
             _start_almighty(settings, database)
@@ -77,7 +89,6 @@ def run(argv: list[str]) -> int:
         finally:
             database.close()
     print(WHAT_NEXT.format(hello=directory("etc") / "campaigns" / EXAMPLE))
-    return 0
 
 
 def _start_database(settings: Settings) -> "Database":

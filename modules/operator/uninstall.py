@@ -1,0 +1,106 @@
+"""`cigri uninstall`: ends the grid of a user and removes what CiGri made on this host, but no results."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from cigri.cli.command import DONE, FAILED, CommandParser, print_error
+from cigri.errors import CigriError, ConfigError
+from cigri.installation import has_services
+from cigri.presentation.formatting import format_size
+from cigri.settings.loading import load
+from cigri.settings.sections import Settings
+from cigri.settings.sources import user_directory
+from modules.operator import down, login_unit
+
+MADE = ("database", "local", "inputs", "up.lock")
+MADE_BY_PROGRAMS = ("almighty.*", "portal.*")
+WITH_RESULTS = ("jobs", "outputs")
+"""What tasks wrote on the cluster localhost, and what was collected: it belongs to the user."""
+YES = ("y", "yes")
+
+
+def run(argv: list[str]) -> int:
+    parser = CommandParser(
+        "cigri uninstall",
+        "End the grid of this user on this host, and remove its database, logs, copies of inputs, caches and unit.\n"
+        "What tasks wrote stays, as do your settings and all files on other clusters. It asks first.",
+        "  cigri uninstall\n  cigri uninstall --yes",
+    )
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    options = parser.parse_args(argv)
+    settings = load()
+    if has_services(settings):
+        raise ConfigError("this grid is a site's: docs/how-to/uninstall.md tells how root removes it")
+    removed = [*_made(settings)]
+    if not removed:
+        raise CigriError(f"there is no grid in {settings.data_directory}: nothing is removed")
+    _tell_plan(settings, removed)
+    if not (options.yes or _agrees()):
+        print_error("nothing is removed")
+        return FAILED
+    if down.run(["--jobs", "kill"]) != DONE:
+        raise CigriError("not all of the grid has ended: nothing is removed; try again")
+    login_unit.remove()
+    for place in removed:
+        _remove(place)
+    for place in (*_results(settings), settings.data_directory):
+        _remove_if_empty(place)
+    print("CiGri is removed. The program itself: remove its virtual environment or checkout")
+    return DONE
+
+
+def _made(settings: Settings) -> Iterator[Path]:
+    """Yield what is removed, of what is there; only names that CiGri gives, for a directory may hold more."""
+    place = settings.data_directory
+    yield from (place / name for name in MADE if os.path.lexists(place / name))
+    yield from sorted(found for pattern in MADE_BY_PROGRAMS for found in place.glob(pattern))
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "cigri"
+    if cache.is_dir():
+        yield cache
+    if login_unit.is_installed(settings):
+        yield login_unit.unit_path(os.environ)
+
+
+def _results(settings: Settings) -> list[Path]:
+    return [settings.data_directory / name for name in WITH_RESULTS if (settings.data_directory / name).is_dir()]
+
+
+def _tell_plan(settings: Settings, removed: list[Path]) -> None:
+    print("The grid ends; jobs that run on this host are killed, and open campaigns are lost. Removed are:")
+    for place in removed:
+        print(f"  {place}")
+    print("Kept are:")
+    for place in _results(settings):
+        files = [path.stat().st_size for path in place.rglob("*") if path.is_file() and not path.is_symlink()]
+        print(f"  {place}, with {len(files)} files ({format_size(sum(files))}) that tasks wrote")
+    if (own := user_directory(os.environ)).is_dir():
+        print(f"  {own}, your settings")
+    if settings.database.url:
+        print("  the database (database.url)")
+    print("  files on other clusters, below the directory of each (usually ~/.cigri); their jobs go on to their end")
+
+
+def _agrees() -> bool:
+    """Ask; without anybody to ask the answer is no."""
+    if not sys.stdin.isatty():
+        print_error("nobody can be asked here: add --yes")
+        return False
+    print("Remove all this? [y/N] ", end="", flush=True)
+    return sys.stdin.readline().strip().lower() in YES
+
+
+def _remove(place: Path) -> None:
+    """Links are removed, never followed."""
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
+    else:
+        place.unlink(missing_ok=True)
+
+
+def _remove_if_empty(place: Path) -> None:
+    """A tree without a single file goes, too."""
+    if place.is_dir() and not any(not path.is_dir() or path.is_symlink() for path in place.rglob("*")):
+        shutil.rmtree(place)

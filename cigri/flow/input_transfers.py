@@ -1,5 +1,5 @@
 """Inputs on their way: which files campaigns lack on clusters, and what lies there of them.
-Given by: janitor, stager, updator, users; taken by: janitor, stager.
+Given by: janitor, stager, updator, users; taken by: janitor, operator, stager.
 """
 
 from collections.abc import Collection, Mapping
@@ -201,6 +201,13 @@ def list_unused(conn: Connection, days: float) -> list[CachedInputKey]:
     columns = (cached.cluster_id, cached.local_user, cached.sha256, cached.is_packed)
     unused = select(*columns).where(~needed.exists(), ~by_others.exists(), ~of_open_tasks.exists(), is_old)
     return read_all(conn, CachedInputKey, unused.order_by(*columns))
+
+
+def list_all_cached(conn: Connection) -> list[CachedInputKey]:
+    """List the copies of inputs that lie on clusters, as far as is known."""
+    cached = CachedInput.c
+    columns = (cached.cluster_id, cached.local_user, cached.sha256, cached.is_packed)
+    return read_all(conn, CachedInputKey, select(*columns).order_by(*columns))
 
 
 def forget_cached(conn: Connection, place: CachedInputKey) -> None:

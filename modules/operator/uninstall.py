@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cigri.cli.command import DONE, FAILED, CommandParser, print_error
+from cigri.database import Database
 from cigri.errors import CigriError, ConfigError
-from cigri.installation import has_services
+from cigri.installation import database_url, has_services
 from cigri.presentation.formatting import format_size
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings
 from cigri.settings.sources import user_directory
-from modules.operator import down, login_unit
+from modules.operator import down, login_unit, up
+from modules.operator.leaving_clusters import leave_clusters
 
 MADE = ("database", "local", "inputs", "up.lock")
 MADE_BY_PROGRAMS = ("almighty.*", "portal.*")
@@ -27,7 +29,12 @@ def run(argv: list[str]) -> int:
         "cigri uninstall",
         "End the grid of this user on this host, and remove its database, logs, copies of inputs, caches and unit.\n"
         "What tasks wrote stays, as do your settings and all files on other clusters. It asks first.",
-        "  cigri uninstall\n  cigri uninstall --yes",
+        "  cigri uninstall\n  cigri uninstall --clusters --yes",
+    )
+    parser.add_argument(
+        "--clusters",
+        action="store_true",
+        help="kill this grid's jobs on all clusters; remove copies of inputs",
     )
     parser.add_argument("--yes", action="store_true", help="do not ask")
     options = parser.parse_args(argv)
@@ -37,12 +44,14 @@ def run(argv: list[str]) -> int:
     removed = [*_made(settings)]
     if not removed:
         raise CigriError(f"there is no grid in {settings.data_directory}: nothing is removed")
-    _tell_plan(settings, removed)
+    _tell_plan(settings, removed, with_clusters=options.clusters)
     if not (options.yes or _agrees()):
         print_error("nothing is removed")
         return FAILED
     if down.run(["--jobs", "kill"]) != DONE:
         raise CigriError("not all of the grid has ended: nothing is removed; try again")
+    if options.clusters and not _leave_clusters(settings):
+        raise CigriError("not all clusters could be asked: nothing else is removed; try again, or without --clusters")
     login_unit.remove()
     for place in removed:
         _remove(place)
@@ -68,10 +77,12 @@ def _results(settings: Settings) -> list[Path]:
     return [settings.data_directory / name for name in WITH_RESULTS if (settings.data_directory / name).is_dir()]
 
 
-def _tell_plan(settings: Settings, removed: list[Path]) -> None:
+def _tell_plan(settings: Settings, removed: list[Path], *, with_clusters: bool) -> None:
     print("The grid ends; jobs that run on this host are killed, and open campaigns are lost. Removed are:")
     for place in removed:
         print(f"  {place}")
+    if with_clusters:
+        print("  copies of inputs on all clusters, where jobs of this grid are killed, too")
     print("Kept are:")
     for place in _results(settings):
         files = [path.stat().st_size for path in place.rglob("*") if path.is_file() and not path.is_symlink()]
@@ -80,7 +91,20 @@ def _tell_plan(settings: Settings, removed: list[Path]) -> None:
         print(f"  {own}, your settings")
     if settings.database.url:
         print("  the database (database.url)")
-    print("  files on other clusters, below the directory of each (usually ~/.cigri); their jobs go on to their end")
+    jobs = "" if with_clusters else "; jobs there go on to their end"
+    print(f"  what tasks wrote on other clusters, below the directory of each (usually ~/.cigri){jobs}")
+
+
+def _leave_clusters(settings: Settings) -> bool:
+    """Ask clusters with nothing but the database running, and stop that again."""
+    if up.run(["--no-almighty"]) != DONE:
+        return False
+    database = Database(database_url(settings), settings.database.lock_timeout)
+    try:
+        return leave_clusters(database)
+    finally:
+        database.close()
+        down.run([])
 
 
 def _agrees() -> bool:

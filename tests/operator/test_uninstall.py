@@ -12,6 +12,8 @@ from tests.terminals import run_on_terminal
 
 pytestmark = pytest.mark.process
 
+GRIDSUB = "import sys; from cigri.cli.gridsub import main; sys.exit(main(sys.argv[1:]))"
+
 
 @pytest.fixture
 def used(install: Callable[..., Installation]) -> Installation:
@@ -28,6 +30,10 @@ def used(install: Callable[..., Installation]) -> Installation:
     unit.parent.mkdir(parents=True)
     unit.write_text(f'[Service]\nEnvironment="CIGRI_SET_DATA_DIRECTORY={grid.data}"\n')
     return grid
+
+
+def is_copy(path: Path) -> bool:
+    return path.is_file() and "cache" in str(path) and path.read_bytes() == b"input"
 
 
 def results(grid: Installation) -> list[str]:
@@ -88,3 +94,25 @@ def test_a_site_is_not_uninstalled(cigri: Cigri, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("CIGRI_SET_PORTAL__SOCKET", str(tmp_path / "portal.sock"))
     said = cigri("uninstall", "--yes")
     assert (said.status, "docs/how-to/uninstall.md" in said.err) == (2, True)
+
+
+def test_it_leaves_clusters_where_asked(used: Installation) -> None:
+    """A second cluster, whose daemon is not one that `cigri up` starts by itself, has a job and an input."""
+    there = used.home / "there"
+    declared = ["--driver", "local", "--option", f"spool={there}/spool", "--set", f"directory={there}/files"]
+    assert used.run("cluster", "add", "there", *declared).status == 0
+    (used.home / "data.txt").write_text("input")
+    campaign = (
+        '{"name": "y", "nb_jobs": 1, "clusters": {"there": {}}, "exec_file": "sleep 600", "inputs": ["data.txt"]}'
+    )
+    (used.home / "campaign.json").write_text(campaign)
+    gridsub = [sys.executable, "-P", "-c", GRIDSUB, str(used.home / "campaign.json")]
+    status, shown = run_on_terminal(gridsub, used.environment, used.home)
+    assert status == 0, shown
+    until(lambda: used.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 1)
+    assert [path.read_text() for path in there.rglob("*") if is_copy(path)] == ["input"]
+    said = used.run_anew("uninstall", "--clusters", "--yes")
+    assert said.status == 0, said
+    assert "Cluster there, account" in said.out
+    assert [path for path in there.rglob("*") if is_copy(path)] == []
+    assert used.processes() == []

@@ -318,3 +318,80 @@ def test_ten_thousand_live_jobs_are_read_at_once() -> None:
     jobs = GRID_ENGINE.parse_status(answer, "cigri-")
     assert time.process_time() - begun < 5
     assert len(jobs) == 10_000
+
+
+# As 8.1.9 writes them: the number of the first job is in another element than those of the others.
+MESSAGES = """\
+  <messages>
+    <element>
+      <SME_message_list>
+        <element>
+          <MES_job_number_list><ulong_sublist><ULNG_value>5</ULNG_value></ulong_sublist></MES_job_number_list>
+          <MES_message_number>14</MES_message_number>
+          <MES_message>does not request &apos;forced&apos; resource &quot;low&quot; of queue instance l@n1</MES_message>
+        </element>
+        <element>
+          <MES_job_number_list><element><ULNG_value>5</ULNG_value></element></MES_job_number_list>
+          <MES_message_number>0</MES_message_number>
+          <MES_message>{said}</MES_message>
+        </element>
+      </SME_message_list>
+      <SME_global_message_list>{of_all}</SME_global_message_list>
+    </element>
+  </messages>
+"""
+DISABLED = 'queue instance "low.q@n1" dropped because it is disabled'
+FULL = 'queue instance "all.q@n1" dropped because it is full'
+NO_SUCH_ARCH = '(-l arch=sparc) cannot run at host "n1" because it offers only hl:arch=lx-amd64'
+
+
+def waiting(said: str, *of_all: str, state: str = "qw") -> RemoteJob:
+    messages = "".join(f"<element><MES_message>{one}</MES_message></element>" for one in of_all)
+    told = MESSAGES.format(said=said, of_all=messages)
+    jobs = qstat(listed(state, kind="pending"))
+    [job] = GRID_ENGINE.parse_status(ShellResult(0, f"{jobs.out}{END}\n{told}", ""), TAG)
+    return job
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        NO_SUCH_ARCH,
+        '(-l h_rt=600) cannot run in queue "all.q@n1" because it offers only qf:h_rt=00:00:10',
+        '(-l h_rt=600) cannot run in queue "all.q" because of cluster queue',
+        'has no permission for cluster queue "all.q"',
+        '(project none) does not have the correct project to run in cluster queue "all.q"',
+        'cannot run in queue "all.q@n1" because PE "smp" is not in pe list',
+    ],
+)
+def test_a_job_that_no_queue_allows_waits_in_vain(said: str) -> None:
+    for of_all in ((), (DISABLED,)):
+        job = waiting(said, *of_all)
+        assert (job.state, job.reason, job.is_stuck) == (RemoteJobState.WAITING, said, True)
+        assert "has no host with what it asks for" in job.meaning
+    assert not waiting(said, FULL).is_stuck
+    assert waiting(said, FULL).reason == FULL
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '(-l licence=50) cannot run at host "n1" because it offers only hc:licence=2.000000',
+        '(-l mem_free=4G) cannot run at host "n1" because it offers only hl:mem_free=2.0G',
+        'cannot run in PE "smp" because it only offers 1 slots',
+        'cannot run because it exceeds limit "alice/////" in rule "few/1"',
+        "words of another version",
+    ],
+)
+def test_what_comes_back_or_is_not_known_passes(said: str) -> None:
+    job = waiting(said, DISABLED)
+    assert (job.reason, job.meaning, job.is_stuck) == (said, "", False)
+
+
+def test_messages_tell_nothing_of_other_jobs_of_jobs_that_are_held_and_when_they_are_cut() -> None:
+    assert waiting("cannot run", state="hqw").reason == ""
+    told = MESSAGES.format(said=NO_SUCH_ARCH, of_all="").replace("<ULNG_value>5<", "<ULNG_value>6<")
+    for text in (told, MESSAGES.format(said=NO_SUCH_ARCH, of_all="")[:700], "", "error: commlib error\n"):
+        answer = ShellResult(0, f"{qstat(listed('qw', kind='pending')).out}{END}\n{text}", "")
+        [job] = GRID_ENGINE.parse_status(answer, TAG)
+        assert (job.state, job.reason, job.is_stuck) == (RemoteJobState.WAITING, "", False)

@@ -20,6 +20,7 @@ from cigri.drivers.gridengine.output_parsing import (
     unreadable,
 )
 from cigri.drivers.gridengine.submit_arguments import GridEngineOptions, find_problems, placement, sizes
+from cigri.drivers.gridengine.waiting_reasons import MESSAGES, read_messages
 from cigri.errors import ArrayTooLarge, QueueFull, SubmissionRefused
 from cigri.requirements import Condition
 from cigri.resources.nodes import AlikeNodes
@@ -152,12 +153,18 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
         return {index: f"{array[1]}.{index}" for index in range(1, request.size + 1)}
 
     def status(self, prefix: str) -> str:
-        return f"{self._environment}{LIST_JOBS}cigri_list"
+        """Why jobs wait is asked for where some do."""
+        why = MESSAGES.format(end=END, pattern=shlex.quote(f"{to_name(prefix)}*"))
+        lines = ("cigri_jobs=$(cigri_list) || exit", "printf '%s\\n' \"$cigri_jobs\"")
+        waits = f"case $cigri_jobs in *'<state>qw</state>'*)\n{why} ;;\nesac"
+        return "\n".join([f"{self._environment}{LIST_JOBS}{lines[0]}", lines[1], waits])
 
     def parse_status(self, answer: ShellResult, prefix: str) -> list[RemoteJob]:
         if answer.status != 0:
             raise unreadable("qstat", answer)
-        return [job for job in live_jobs(answer, answer.out) if job.tag.startswith(prefix)]
+        listed, _, messages = answer.out.partition(f"{END}\n")
+        jobs = live_jobs(answer, listed, read_messages(messages))
+        return [job for job in jobs if job.tag.startswith(prefix)]
 
     def history(self, jobs: Sequence[tuple[str, int, str]]) -> str:
         """Its first line names the batches, since all jobs that live are in the answer."""

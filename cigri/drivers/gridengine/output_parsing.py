@@ -8,6 +8,12 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from cigri.drivers import Capacity, RemoteJob, RemoteJobState
+from cigri.drivers.gridengine.waiting_reasons import (
+    NO_MESSAGES,
+    GridEngineReason,
+    SchedulerMessages,
+    interpret_messages,
+)
 from cigri.errors import UnreadableOutput
 from cigri.formats.untrusted_text import excerpt
 from cigri.shell.results import ShellResult
@@ -78,7 +84,7 @@ def read_xml(command: str, answer: ShellResult, text: str, root: str) -> Element
     return tree
 
 
-def live_jobs(answer: ShellResult, text: str) -> Iterator[RemoteJob]:
+def live_jobs(answer: ShellResult, text: str, messages: SchedulerMessages = NO_MESSAGES) -> Iterator[RemoteJob]:
     """The jobs in an answer of qstat -xml; those that wait and share a state are one element."""
     tree = read_xml("qstat", answer, text, "job_info")
     if tree.find("queue_info") is None or tree.find("job_info") is None:
@@ -90,20 +96,22 @@ def live_jobs(answer: ShellResult, text: str) -> Iterator[RemoteJob]:
         state = state_of(letters)
         started = _time(job.findtext("JAT_start_time", "")) if job.get("state") == "running" else None
         node = job.findtext("queue_name", "").partition("@")[2]
-        is_in_error = state is RemoteJobState.HELD and "E" in letters
-        reason = letters if state == RemoteJobState.UNKNOWN or "E" in letters else ""
+        told = interpret_messages(number, messages) if state is RemoteJobState.WAITING else GridEngineReason()
+        if state is RemoteJobState.UNKNOWN or "E" in letters:
+            is_in_error = state is RemoteJobState.HELD
+            told = GridEngineReason(f"state {letters}", IN_ERROR if is_in_error else "", is_in_error)
         for index in _indexes(job.findtext("tasks", "")):
             yield RemoteJob(
                 to_tag(name),
                 index,
                 f"{number}.{index}",
                 state,
-                reason=f"state {reason}" if reason else "",
+                reason=told.said,
                 node=node,
                 started=started,
                 restarts=int("R" in letters),
-                meaning=IN_ERROR if is_in_error else "",
-                is_stuck=is_in_error,
+                meaning=told.meaning,
+                is_stuck=told.is_stuck,
             )
 
 

@@ -301,3 +301,16 @@ def test_a_stranger_is_told_how_to_sign_in(site: Served) -> None:
         told = Browser(site.port).get(path)
         assert (told.status in (401, 404), "text/html" in told.headers["content-type"]) == (True, True)
     assert "gridweb" in Browser(site.port).get("/").words
+
+
+def test_the_proof_of_a_page_is_told_to_its_reader_alone(browser: Browser, web: Served) -> None:
+    own = {"Accept": "*/*", "Sec-Fetch-Site": "same-origin"}
+    told = browser.get("/proof", **own)
+    assert (told.status, told.text) == (200, browser.get("/").proof)
+    assert told.headers["content-type"].startswith("text/plain")
+    assert told.headers["cache-control"] == "no-store"
+    assert "access-control-allow-origin" not in told.headers
+    stranger = Browser(web.port).get("/proof", **own)
+    assert (stranger.status, stranger.text) == (204, "")
+    elsewhere = own | {"Origin": "http://elsewhere.example.org", "Sec-Fetch-Site": "cross-site"}
+    assert browser.get("/proof", **elsewhere).status == 403

@@ -7,15 +7,17 @@ import secrets
 from http import HTTPStatus
 
 from fastapi import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from cigri.endpoints.identity import SIGN_IN, end_sessions
+from cigri.errors import Forbidden
 from cigri.flow.audit import put_audit
 from cigri.flow.browser_sessions import SESSION_LIFE, find_link, open_session
 from cigri.identity.callers import AccessScope, Caller
 from cigri.identity.token_text import hash_of
-from modules.portal.authentication import BY_SESSION
-from modules.portal.browser_sessions import give_cookie, is_secret, require_own_page
+from modules.portal.authentication import BY_SESSION, NotAuthenticated
+from modules.portal.browser_sessions import OLD_PAGE, give_cookie, is_secret, require_own_page
+from modules.portal.origins import SAME_ORIGIN
 from modules.portal.rendering.page_renderer import see
 from modules.portal.rendering.page_router import PageForm, PageRouter, Site
 
@@ -53,6 +55,20 @@ def sign_in(site: Site, request: Request, form: PageForm) -> Response:
     answer = see("/")
     give_cookie(answer, request.headers, secret, SESSION_LIFE)
     return answer
+
+
+@sign_in_pages.page("/proof")
+def proof(site: Site, request: Request) -> Response:
+    """Tell, as text, what forms of an open page have to hold: a restart of the portal makes that of the page void.
+
+    Nobody is told nothing, and no error, of which browsers complain.
+    """
+    if request.headers.get("sec-fetch-site", SAME_ORIGIN) != SAME_ORIGIN:
+        raise Forbidden(OLD_PAGE)
+    try:
+        return PlainTextResponse(site.identities.sessions.proof(site.visitor(request)))
+    except NotAuthenticated:
+        return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
 @sign_in_pages.form("/sign-out")

@@ -20,8 +20,8 @@ class Who(StrEnum):
     ANONYMOUS = "anonymous"
 
 
-FOR_STRANGERS = ("/healthz", "/readyz", "/openapi.json", "/static", "/sign-in")
-"""Beside the API: what tells of the grid whether it lives, and nothing else; and how a browser is let in."""
+FOR_STRANGERS = ("/healthz", "/readyz", "/openapi.json", "/static", "/sign-in", "/proof")
+"""Beside the API: what tells whether the grid lives, nothing else; how a browser is let in, or hears that it is not."""
 MATES = (Who.IGNORED_MATE, Who.SEEING_MATE, Who.CHANGING_MATE)
 
 

@@ -32,7 +32,7 @@ from tests.waiting import PATIENCE, looks
 
 TESTBED = Path(__file__).parents[1] / "scripts" / "testbed"
 CYCLE = (updator, predictor, matcher, stager, metascheduler, campaign_schedulers, runner, killer, notifier)
-UNHURRIED = {"shortest": 0.1, "longest": 1.0}  # seconds between two cycles, each a third of a second of CPU
+UNHURRIED = {"shortest": 0.1, "longest": 2.0}  # seconds between two cycles, each up to a second of CPU
 QUICK = {
     "poll_interval": 0.0,
     "record_grace": 1.0,
@@ -217,9 +217,14 @@ class Grid:
             return str(error)
 
 
-def until(fact: Callable[[], object], seconds: float = PATIENCE, what: str | Callable[[], str] = "") -> None:
-    """Wait for a fact that comes about without our doing."""
-    for _ in looks(seconds, what=what):
+def until(
+    fact: Callable[[], object],
+    seconds: float = PATIENCE,
+    what: str | Callable[[], str] = "",
+    longest: float = 0.5,
+) -> None:
+    """Wait for a fact that comes about without our doing; `longest`: seconds between two looks at it."""
+    for _ in looks(seconds, longest, what):
         if fact():
             return
 

@@ -45,8 +45,8 @@ T = TypeVar("T")
 
 
 def until(fact: Callable[[], T | Literal[False]], seconds: float = PATIENCE) -> T:
-    """Wait for a fact that is not false."""
-    for _ in looks(seconds):
+    """Wait for a fact that is not false; commands that list jobs cost too much to be asked more often."""
+    for _ in looks(seconds, longest=1.0):
         if value := fact():
             return value
     raise AssertionError

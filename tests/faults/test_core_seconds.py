@@ -31,7 +31,7 @@ def test_what_is_accounted_is_what_the_batch_system_accounts(request: pytest.Fix
         booked = BOOKS[name](grid.site, tag)
         return len(booked) == JOBS and float(grid.site.sh("date +%s")) > max(one.end for one in booked) + LATE
 
-    until(has_ended_for_a_while, SECONDS + PATIENCE)
+    until(has_ended_for_a_while, SECONDS + PATIENCE, longest=5.0)
     theirs = BOOKS[name](grid.site, tag)
     grid.run_to_end()
     with grid.database.begin() as conn:

@@ -145,7 +145,8 @@ class Driver(ABC):
     Likewise `cigri_features` to a directory that holds machinefeatures, jobfeatures and jobstatus, empty ones, and
     `cigri_space` to the bytes free in the scratch directory. And `cigri_notice` to the signal, where it is not XCPU,
     that all processes of a job get at the notice; tasks then ignore it, and are asked to end by the wrapper. And
-    `cigri_umask` to the umask of tasks, where the job has not got the account's own.
+    `cigri_umask` to the umask of tasks, where the job has not got the account's own. And `cigri_peaks` to a file in
+    which the batch system notes what memory tasks have, as memory.sh writes it; the job then has no watcher of its own.
     """
 
     controls: frozenset[JobControl] = frozenset()

@@ -8,13 +8,14 @@ import pytest
 from cigri import drivers
 
 OPTIONS = {"local": {"spool": "/spool"}}
-PARTS = ("job.sh", "checkpoint.sh", "features.sh")
+PARTS = ("job.sh", "checkpoint.sh", "features.sh", "memory.sh")
 SHARED = {  # by the contract of drivers, or of no use after the line it stands in
     "cigri_caught",
     "cigri_epoch",
     "cigri_features",
     "cigri_nodes",
     "cigri_notice",
+    "cigri_peaks",
     "cigri_skip",
     "cigri_space",
     "cigri_umask",

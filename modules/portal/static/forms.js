@@ -38,7 +38,9 @@ async function sendProved(form, button) {
 
 document.addEventListener("submit", (event) => {
     const form = event.target;
-    if (form === proved || !form.querySelector("input[type=hidden][name=proof]")) return;
+    const isProved = form === proved;
+    proved = null; // when it is sent again, a restart may lie between
+    if (isProved || !form.querySelector("input[type=hidden][name=proof]")) return;
     event.preventDefault();
     sendProved(form, event.submitter);
 });

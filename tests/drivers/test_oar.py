@@ -377,6 +377,17 @@ def test_nothing_is_changed_before_the_database_has_answered(tmp_path: Path) -> 
 
 
 @pytest.mark.process
+@pytest.mark.parametrize("long", ["", "{}", json.dumps({"12": job(12, state="Waiting", scheduledStart=1795946267)})])
+def test_where_none_waits_any_more_there_is_no_second_list(tmp_path: Path, long: str) -> None:
+    """OAR submits a job again between the two: oarnodes, asked whether none waits, would list all nodes."""
+    short = json.dumps({"12": job(12, state="Waiting")})
+    lists = f"case \"$*\" in *' -f '*) printf %s '{long}' ;; *) echo '{short}' ;; esac"
+    ended = run(OAR.status("cigri-7"), tmp_path, oarstat=lists, oarnodes='echo \'{"n1" : {"1" : "Alive"}}\'')
+    [found] = OAR.parse_status(ShellResult(ended.returncode, ended.stdout, ended.stderr), "cigri-7")
+    assert (found.state, found.expected) == (RemoteJobState.WAITING, 1795946267.0 if "12" in long else None)
+
+
+@pytest.mark.process
 def test_many_jobs_fit_into_commands(tmp_path: Path) -> None:
     ids = [str(number) for number in range(1_000_000, 1_030_000)]
     say = 'for word; do [ ${#word} -lt 120000 ] || echo long >>long; done; echo \'{"1":"Alive"}\''

@@ -166,11 +166,18 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
         return {index: str(job) for index, job in enumerate(ids, start=1)}
 
     def status(self, prefix: str) -> str:
-        """When a job is to start stands in long lists alone: they are asked for the first that waits of each array."""
+        """When a job is to start stands in long lists alone: they are asked for the first that waits of each array.
+
+        Where none waits any more by then, there is no second list: nothing has to bear witness to that.
+        """
         ours = f"job_user = '$cigri_me' AND job_name LIKE '{_name(prefix)}%'"
         waiting = f"{ours} AND state = 'Waiting'"
         first = f"{waiting} AND job_id IN (SELECT min(job_id) FROM jobs WHERE {waiting} GROUP BY array_id)"
-        starts = f'case $cigri_said in *\'"Waiting"\'*) cigri_list -f "{first}" ;; esac'
+        starts = f"""\
+case $cigri_said in *'"Waiting"'*)
+    cigri_said=$(oarstat -J -f --sql "{first}") || exit
+    case $cigri_said in *[0-9]*) printf '%s\\n{END_OF_OAR_ANSWER}\\n' "$cigri_said" ;; esac ;;
+esac"""
         return f"{OAR_LISTS}cigri_list '' \"{ours} AND {ALIVE}\"\n{starts}"
 
     def parse_status(self, answer: ShellResult, prefix: str) -> list[RemoteJob]:

@@ -4,7 +4,8 @@ Each has `run`, which takes the words behind the sub-command and gives the exit 
 """
 
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from difflib import get_close_matches
 from importlib import import_module
 
@@ -67,9 +68,21 @@ EXAMPLES = """\
 @command
 def main(argv: list[str]) -> int:
     """Exit status of the sub-command; 2 when there is none of that name."""
-    if argv[:1] == ["portal"]:  # half a second of imports before it can take this signal, which would end it
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
-    return dispatch("cigri", "Operate a CiGri grid.", COMMANDS, EXAMPLES, argv)
+    with _hangups_kept() if argv[:1] == ["portal"] else nullcontext():
+        return dispatch("cigri", "Operate a CiGri grid.", COMMANDS, EXAMPLES, argv)
+
+
+@contextmanager
+def _hangups_kept() -> Iterator[None]:
+    """Keep SIGHUP back: it would end the portal in the half second of imports before the portal can take it.
+
+    Whoever comes afterwards in this process, and the processes that it starts, get the signal as before.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def dispatch(name: str, description: str, commands: Mapping[str, str], examples: str, argv: list[str]) -> int:

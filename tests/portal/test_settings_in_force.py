@@ -15,6 +15,7 @@ import pytest
 from cigri.database import Database
 from cigri.identity.unix_sockets import UnixSocketConnection, is_served
 from cigri.settings import loading, sources
+from modules import operator
 from tests.portal.browser import Browser
 from tests.portal.conftest import Served
 from tests.portal.test_browser_pages import PAGES
@@ -144,6 +145,14 @@ def test_a_sighup_that_comes_while_the_portal_begins_is_kept(database_url: str, 
         os.close(first)
         portal.wait()
         assert portal.subscribe()[0] == 200
+
+
+def test_a_portal_that_does_not_start_leaves_sighup_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    """Else what its process starts later never hears the signal."""
+    with suppress(SystemExit):
+        operator.main(["portal", "--loud"])
+    assert "--loud" in capsys.readouterr().err
+    assert signal.SIGHUP not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 @pytest.mark.process

@@ -1,10 +1,12 @@
 """`cigri uninstall`: ends the grid of a user and removes what CiGri made on this host, but no results."""
 
 import os
+import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from cigri.cli.command import DONE, FAILED, CommandParser, print_error
 from cigri.database import Database
@@ -17,8 +19,19 @@ from cigri.settings.sources import user_directory
 from modules.operator import down, login_unit, up
 from modules.operator.leaving_clusters import leave_clusters
 
-MADE = ("database", "local", "inputs", "up.lock")
-MADE_BY_PROGRAMS = ("almighty.*", "portal.*")
+MADE_FILES = (
+    *("almighty.log", "almighty.log.1", "almighty.pid"),
+    *("portal.log", "portal.log.1", "portal.pid", "portal.port", "portal.sock"),
+    "up.lock",
+)
+MADE_DIRECTORIES: Mapping[str, str] = MappingProxyType(
+    {
+        "database": r"data|lock|log|\.s\.PGSQL\.\d+(\.lock)?",
+        "inputs": r"[0-9a-f]{2}|arriving",
+        "local": r"features|log(\.1)?|scratch|socket|starting|starts|state\.db(-journal|-shm|-wal)?",
+    }
+)
+"""With what CiGri puts into each: a directory of data that is a project's, too, may have such names of its own."""
 WITH_RESULTS = ("jobs", "outputs")
 """What tasks wrote on the cluster localhost, and what was collected: it belongs to the user."""
 YES = ("y", "yes")
@@ -44,6 +57,7 @@ def run(argv: list[str]) -> int:
     removed = [*_made(settings)]
     if not removed:
         raise CigriError(f"there is no grid in {settings.data_directory}: nothing is removed")
+    _require_own(settings)
     _tell_plan(settings, removed, with_clusters=options.clusters)
     if not (options.yes or _agrees()):
         print_error("nothing is removed")
@@ -52,6 +66,7 @@ def run(argv: list[str]) -> int:
         raise CigriError("not all of the grid has ended: nothing is removed; try again")
     if options.clusters and not _leave_clusters(settings):
         raise CigriError("not all clusters could be asked: nothing else is removed; try again, or without --clusters")
+    removed = [*_made(settings)]  # asking clusters may have made more
     login_unit.remove()
     for place in removed:
         _remove(place)
@@ -64,13 +79,21 @@ def run(argv: list[str]) -> int:
 def _made(settings: Settings) -> Iterator[Path]:
     """Yield what is removed, of what is there; only names that CiGri gives, for a directory may hold more."""
     place = settings.data_directory
-    yield from (place / name for name in MADE if os.path.lexists(place / name))
-    yield from sorted(found for pattern in MADE_BY_PROGRAMS for found in place.glob(pattern))
+    yield from (place / name for name in (*MADE_DIRECTORIES, *MADE_FILES) if os.path.lexists(place / name))
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "cigri"
     if cache.is_dir():
         yield cache
     if login_unit.is_installed(settings):
         yield login_unit.unit_path(os.environ)
+
+
+def _require_own(settings: Settings) -> None:
+    """Raise CigriError where a directory that would be removed holds what CiGri did not put there."""
+    for name, own in MADE_DIRECTORIES.items():
+        place = settings.data_directory / name
+        found = os.listdir(place) if place.is_dir() and not place.is_symlink() else []
+        for strange in sorted(one for one in found if not re.fullmatch(own, one)):
+            raise CigriError(f"{place} holds {strange}, which CiGri did not make: move it elsewhere, and try again")
 
 
 def _results(settings: Settings) -> list[Path]:

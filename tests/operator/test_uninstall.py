@@ -90,6 +90,20 @@ def test_a_link_is_removed_and_not_what_it_leads_to(install: Callable[..., Insta
     assert (elsewhere / "precious").read_text() == "mine"
 
 
+@pytest.mark.parametrize("name", ["database", "inputs", "local"])
+def test_a_directory_that_others_use_too_is_left_alone(used: Installation, name: str) -> None:
+    """As where the data directory is a project's, which has inputs of its own."""
+    (used.data / name).mkdir(exist_ok=True)
+    (used.data / name / "mesh.msh").write_text("mine")
+    (used.data / "portal.html").write_text("mine")
+    said = used.run_anew("uninstall", "--yes")
+    assert (said.status, f"{used.data / name} holds mesh.msh, which CiGri did not make" in said.err) == (1, True)
+    assert used.almighty() in used.processes()
+    (used.data / name / "mesh.msh").unlink()
+    assert used.run_anew("uninstall", "--yes").status == 0
+    assert sorted(path.name for path in used.data.iterdir()) == ["jobs", "notes.txt", "portal.html"]
+
+
 def test_a_site_is_not_uninstalled(cigri: Cigri, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CIGRI_SET_PORTAL__SOCKET", str(tmp_path / "portal.sock"))
     said = cigri("uninstall", "--yes")
